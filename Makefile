@@ -1,0 +1,86 @@
+# `make help` lists the targets. Everything runs from .venv, made on first use with any
+# Python 3.11 or newer (PYTHON=... names one) and renewed when the pins change.
+
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+
+LOOM_AUTH ?= open
+LOOM_DATA_DIR ?= $(CURDIR)/.loom
+
+# Arguments for pytest: make test ARGS="tests/sdk -x"
+ARGS ?=
+PYTEST = $(BIN)/python -m pytest --durations=10
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## Show this list
+	@echo 'Usage: make TARGET'
+	@echo
+	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  \1|\2/p' Makefile | while IFS='|' read -r name text; do \
+	    printf '%-16s %s\n' "  $$name" "$$text"; done
+	@echo
+	@echo 'Settings are LOOM_* environment variables, e.g. LOOM_PORT=8000 make run'
+
+.PHONY: run
+run: export LOOM_AUTH := $(LOOM_AUTH)
+run: export LOOM_DATA_DIR := $(LOOM_DATA_DIR)
+run: $(INSTALLED) ## Start everything (database, API, worker) and print the URL; Ctrl-C stops it
+	@exec $(BIN)/loom up
+
+.PHONY: test
+test: $(INSTALLED) ## Run the tests, without the slow ones
+	$(PYTEST) -m "not slow" $(ARGS)
+
+.PHONY: test-slow
+test-slow: $(INSTALLED) ## Run only the slow tests
+	$(PYTEST) -m slow $(ARGS)
+
+.PHONY: check
+check: lint types sql-lint ## Check style, types, SQL rules and generated files
+
+.PHONY: lint
+lint: $(INSTALLED)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+# The folders app/ and worker/ are imported as loom.app and loom.worker: mypy gets to see them so
+# through links in build/typing.
+.PHONY: types
+types: $(INSTALLED)
+	@rm -rf build/typing && mkdir -p build/typing/loom
+	@cd build/typing/loom && for entry in ../../../loom/*; do ln -s "$$entry" .; done && \
+	    ln -s ../../../app ../../../worker ../../../sql . && ln -s ../../tests ../tests
+	cd build/typing && ../../$(BIN)/mypy --config-file ../../pyproject.toml \
+	    --cache-dir ../../.mypy_cache -p loom -p tests
+
+# The rules for SQL, and whether the stored picture of the schema is current, are tests: they need
+# the schema in a database.
+.PHONY: sql-lint
+sql-lint: $(INSTALLED)
+	$(BIN)/python -m pytest -q tests/schema/test_lint.py tests/schema/test_plpgsql_check.py \
+	    tests/schema/test_snapshot.py
+
+.PHONY: format
+format: $(INSTALLED) ## Put the Python code in the project's format
+	$(BIN)/ruff check --fix --exit-zero --quiet .
+	$(BIN)/ruff format .
+
+.PHONY: constraints
+constraints: ## Renew constraints.txt: the newest releases that pyproject.toml allows
+	@rm -rf build/pins && mkdir -p build && CONSTRAINTS=/dev/null sh scripts/make-venv build/pins
+	@{ echo '# What the project is developed and tested with; `make constraints` renews it.'; \
+	   build/pins/bin/python -m pip freeze --exclude-editable --all | grep -v '^pip=='; } >build/pins/list
+	@mv build/pins/list constraints.txt && rm -rf build/pins
+
+.PHONY: clean
+clean: ## Remove what was built (.venv, build, caches); the data in .loom stays
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+
+# An environment that was made in another folder, or whose Python is gone, is made anew.
+ifneq "$(shell $(BIN)/python -c '' 2>/dev/null && cat $(INSTALLED) 2>/dev/null)" "$(CURDIR)"
+.PHONY: $(INSTALLED)
+endif
+$(INSTALLED): pyproject.toml constraints.txt scripts/make-venv
+	@sh scripts/make-venv $(VENV)

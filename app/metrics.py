@@ -1,0 +1,135 @@
+"""What `/metrics` shows, in Prometheus' text format.
+
+The counts are plain Python numbers, since one event loop does all the counting; they become
+metrics when somebody asks.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final
+
+from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
+from prometheus_client.registry import Collector
+
+from loom.app.errors import ERRORS
+from loom.gateway import Pool
+
+CONTENT_TYPE: Final = b"text/plain; version=0.0.4; charset=utf-8"
+
+# Seconds. The last bucket counts everything.
+BOUNDS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
+
+# The label of a request that names no operation: what a caller types must not make new series.
+NO_OPERATION: Final = "-"
+
+REFUSALS: Final = frozenset(error.code for error in ERRORS if error.status < 500)
+
+
+class Tally:
+    """Counts requests: by operation and code, and how long they took."""
+
+    def __init__(self) -> None:
+        self.requests: Counter[tuple[str, str]] = Counter()
+        self._buckets: dict[str, list[int]] = {}
+        self._sums: dict[str, float] = {}
+
+    def add(self, op: str, code: str, seconds: float) -> None:
+        """Count one request; `code` is `OK` or the error's."""
+        self.requests[op, code] += 1
+        buckets = self._buckets.get(op)
+        if buckets is None:
+            buckets = self._buckets[op] = [0] * (len(BOUNDS) + 1)
+            self._sums[op] = 0.0
+        buckets[bisect_left(BOUNDS, seconds)] += 1
+        self._sums[op] += seconds
+
+    def times(self) -> Iterator[tuple[str, list[tuple[str, float]], float]]:
+        """Each operation with its cumulative buckets (upper bound, count) and sum of seconds."""
+        for op, buckets in self._buckets.items():
+            total = 0
+            cumulative: list[tuple[str, float]] = []
+            for bound, count in zip((*map(str, BOUNDS), "+Inf"), buckets, strict=True):
+                total += count
+                cumulative.append((bound, total))
+            yield op, cumulative, self._sums[op]
+
+
+class Metrics(Collector):
+    """Turns the tally and the pool's numbers into metrics."""
+
+    def __init__(self, tally: Tally, pool: Pool) -> None:
+        self._tally = tally
+        self._pool = pool
+        self._registry = CollectorRegistry()
+        self._registry.register(self)
+        ProcessCollector(registry=self._registry)
+
+    def text(self) -> bytes:
+        """The page."""
+        return generate_latest(self._registry)
+
+    def collect(self) -> Iterator[Metric]:
+        """Called by the registry for each page."""
+        yield from self._requests()
+        yield from self._connections()
+
+    def _requests(self) -> Iterator[Metric]:
+        requests = CounterMetricFamily(
+            "loom_requests", "Requests answered, by operation and code.", labels=("op", "code")
+        )
+        refusals = CounterMetricFamily(
+            "loom_refusals",
+            "Requests refused as they should be (4xx), by operation and code.",
+            labels=("op", "code"),
+        )
+        for (op, code), count in sorted(self._tally.requests.items()):
+            requests.add_metric((op, code), count)
+            if code in REFUSALS:
+                refusals.add_metric((op, code), count)
+        seconds = HistogramMetricFamily(
+            "loom_request_seconds",
+            "Seconds from a request's headers to its answer.",
+            labels=("op",),
+        )
+        for op, buckets, total in self._tally.times():
+            seconds.add_metric((op,), buckets, total)
+        yield from (requests, refusals, seconds)
+
+    def _connections(self) -> Iterator[Metric]:
+        lanes = self._pool.lanes
+        for name, text, values in (
+            ("limit", "The most database connections.", [lane.limit for lane in lanes]),
+            ("open", "Database connections.", [lane.open_connections for lane in lanes]),
+            ("busy", "Connections with a call.", [lane.busy_connections for lane in lanes]),
+            ("waiting", "Calls that wait.", [lane.waiting_calls for lane in lanes]),
+        ):
+            gauge = GaugeMetricFamily(f"loom_pool_{name}", text, labels=("lane",))
+            for lane, value in zip(lanes, values, strict=True):
+                gauge.add_metric((lane.name,), value)
+            yield gauge
+        events = CounterMetricFamily(
+            "loom_pool_events",
+            "Connections opened, failed to open, lost; waits that ran out.",
+            labels=("lane", "event"),
+        )
+        for lane in lanes:
+            for event, count in vars(lane.counts).items():
+                events.add_metric((lane.name, event), count)
+        yield events
+        retries = CounterMetricFamily(
+            "loom_pool_retries",
+            "Calls sent again, by reason (a SQLSTATE or connection_lost).",
+            labels=("lane", "reason"),
+        )
+        for (lane_name, reason), count in sorted(self._pool.retries.items()):
+            retries.add_metric((lane_name, reason), count)
+        yield retries

@@ -1,0 +1,166 @@
+"""`POST /v1/{operation}`: the body's bytes to `loom.call`, the answer's bytes back."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from time import perf_counter
+from typing import Any, Final, NamedTuple
+
+from loom.app.auth import Caller, caller_of_token, caller_without_token
+from loom.app.body import examine
+from loom.app.errors import (
+    BODY_SQLSTATES,
+    INVALID_REQUEST,
+    METHOD_NOT_ALLOWED,
+    PAYLOAD_TOO_LARGE,
+    UNKNOWN_OPERATION,
+    Refusal,
+    from_database,
+    from_unavailable,
+    internal,
+)
+from loom.app.limits import Disconnected, Receive, linger, read_body
+from loom.app.metrics import NO_OPERATION, Tally
+from loom.app.respond import Header, Send, answer, refuse, request_id
+from loom.gateway import DatabaseRefusal, DatabaseUnavailable, Pool
+from loom.types import Operation
+
+log = logging.getLogger("loom.app")
+
+ALLOW_POST: Final[Header] = (b"allow", b"POST, OPTIONS")
+CLOSE: Final[Header] = (b"connection", b"close")
+
+
+class Route(NamedTuple):
+    """What the edge knows of an operation: its name, and which lane it takes."""
+
+    op: str
+    write: bool
+
+
+class Operations:
+    """The ASGI endpoint of every operation; one look-up by path."""
+
+    def __init__(
+        self,
+        operations: Mapping[str, Operation],
+        pool: Pool,
+        tally: Tally,
+        *,
+        open_mode: bool,
+    ) -> None:
+        self._routes = {
+            operation.path.encode(): Route(operation.op, operation.mode == "write")
+            for operation in operations.values()
+        }
+        self._pool = pool
+        self._tally = tally
+        self._open_mode = open_mode
+
+    @property
+    def paths(self) -> frozenset[bytes]:
+        """The paths of the operations."""
+        return frozenset(self._routes)
+
+    async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        started = perf_counter()
+        headers: dict[bytes, bytes] = dict(scope["headers"])
+        identifier = request_id(headers)
+        route = self._routes.get(scope["raw_path"])
+        op = NO_OPERATION if route is None else route.op
+        try:
+            if route is None:
+                raise Refusal(UNKNOWN_OPERATION)
+            if scope["method"] != "POST":
+                if scope["method"] == "OPTIONS":
+                    await answer(send, 204, b"", identifier, (ALLOW_POST,))
+                    return
+                raise Refusal(METHOD_NOT_ALLOWED)
+            result = await self._run(route, scope, headers, receive)
+        except Disconnected:
+            return
+        except Refusal as refusal:
+            await self._refuse(send, receive, refusal, identifier, op, started)
+        except Exception:
+            log.exception("request failed", extra={"request_id": identifier, "op": op})
+            await self._refuse(send, receive, internal(), identifier, op, started)
+        else:
+            await answer(send, 200, result, identifier)
+            self._tally.add(op, "OK", perf_counter() - started)
+
+    async def _run(
+        self, route: Route, scope: Any, headers: Mapping[bytes, bytes], receive: Receive
+    ) -> bytes:
+        authorization = headers.get(b"authorization")
+        if authorization is not None:
+            caller = caller_of_token(authorization)
+        else:
+            client = scope["client"]
+            caller = caller_without_token(
+                self._open_mode, scope["headers"], None if client is None else client[0]
+            )
+        key = _idempotency_key(headers)
+        body = await read_body(receive, headers)
+        return await self._call(route, caller, body, key)
+
+    async def _call(self, route: Route, caller: Caller, body: bytes, key: str | None) -> bytes:
+        try:
+            return await self._pool.call(
+                caller.org, caller.token_hash, route.op, body, key, route.write
+            )
+        except DatabaseRefusal as refusal:
+            if refusal.sqlstate in BODY_SQLSTATES:
+                raise (examine(body) or internal(refusal.sqlstate)) from None
+            raise from_database(refusal) from None
+        except DatabaseUnavailable as failure:
+            raise from_unavailable(failure) from None
+
+    async def _refuse(
+        self,
+        send: Send,
+        receive: Receive,
+        refusal: Refusal,
+        identifier: str,
+        op: str,
+        started: float,
+    ) -> None:
+        code = refusal.error.code
+        seconds = perf_counter() - started
+        self._tally.add(op, code, seconds)
+        log.log(
+            _level(refusal),
+            "request refused",
+            extra={
+                "request_id": identifier,
+                "op": op,
+                "code": code,
+                "status": refusal.error.status,
+                "sqlstate": refusal.sqlstate,
+                "ms": round(seconds * 1000, 3),
+            },
+        )
+        if refusal.error is PAYLOAD_TOO_LARGE:
+            await refuse(send, refusal, identifier, (CLOSE,), before_end=lambda: linger(receive))
+        elif refusal.error is METHOD_NOT_ALLOWED:
+            await refuse(send, refusal, identifier, (ALLOW_POST,))
+        else:
+            await refuse(send, refusal, identifier)
+
+
+def _level(refusal: Refusal) -> int:
+    if refusal.unexpected:
+        return logging.ERROR
+    return logging.INFO if refusal.error.status < 500 else logging.WARNING
+
+
+def _idempotency_key(headers: Mapping[bytes, bytes]) -> str | None:
+    key = headers.get(b"idempotency-key")
+    if key is None:
+        return None
+    try:
+        return key.decode("utf-8")
+    except UnicodeDecodeError:
+        fields = {"field": "Idempotency-Key", "reason": "is not UTF-8"}
+        raise Refusal(INVALID_REQUEST, fields) from None

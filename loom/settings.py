@@ -1,0 +1,207 @@
+"""Settings: the `LOOM_*` environment variables as one typed, frozen object.
+
+Every field says what it is for in `metadata["doc"]`, from which the settings page is made. A value
+that cannot be read stops the process with a `SettingsError` that names the variable; the value
+itself is never repeated, since it may hold a password.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, Literal
+
+PREFIX = "LOOM_"
+
+Auth = Literal["required", "open"]
+
+
+class SettingsError(ValueError):
+    """A setting cannot be used. `variable` names it; the text says what is wanted."""
+
+    def __init__(self, variable: str, problem: str) -> None:
+        super().__init__(f"{variable}: {problem}")
+        self.variable = variable
+        self.problem = problem
+
+
+def default_data_dir() -> Path:
+    """The data folder of an installation that names none: `$XDG_DATA_HOME/loom`."""
+    base = os.environ.get("XDG_DATA_HOME", "")
+    return (Path(base) if base.startswith("/") else Path.home() / ".local/share") / "loom"
+
+
+def _text(value: str) -> str:
+    return value
+
+
+def _folder(value: str) -> Path:
+    return Path(value).expanduser().absolute()
+
+
+def _whole(low: int, high: int) -> Callable[[str], int]:
+    def parse(value: str) -> int:
+        if not (value.isascii() and value.isdigit() and low <= int(value) <= high):
+            raise ValueError(f"wants a whole number from {low} to {high}")
+        return int(value)
+
+    return parse
+
+
+def _seconds(low: float, high: float) -> Callable[[str], float]:
+    def parse(value: str) -> float:
+        try:
+            number = float(value)
+        except ValueError:
+            number = float("nan")
+        if not low <= number <= high:  # also refuses NaN
+            raise ValueError(f"wants a number of seconds from {low:g} to {high:g}")
+        return number
+
+    return parse
+
+
+def _one_of(*choices: str) -> Callable[[str], str]:
+    def parse(value: str) -> str:
+        if value not in choices:
+            raise ValueError("wants " + " or ".join(f'"{choice}"' for choice in choices))
+        return value
+
+    return parse
+
+
+def _about(parse: Callable[[str], Any], doc: str) -> dict[str, Any]:
+    return {"parse": parse, "doc": doc}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What an installation can be told. Field `port` is the variable `LOOM_PORT`, and so on."""
+
+    database_url: str | None = field(
+        default=None,
+        repr=False,
+        metadata=_about(
+            _text,
+            "The migration login: a libpq URL or key=value string of a PostgreSQL 15 or newer. It "
+            "applies the schema, mints the first token of an org and binds services. Unset: Loom "
+            "runs its own PostgreSQL in the data folder.",
+        ),
+    )
+    gateway_database_url: str | None = field(
+        default=None,
+        repr=False,
+        metadata=_about(
+            _text,
+            "The API's login (`loom_gateway`). Unset: the migration login's server and database, "
+            "with the password that `loom migrate` keeps in the data folder where one is needed.",
+        ),
+    )
+    worker_database_url: str | None = field(
+        default=None,
+        repr=False,
+        metadata=_about(_text, "The worker's login (`loom_worker`). Unset: found like the API's."),
+    )
+    data_dir: Path = field(
+        default_factory=default_data_dir,
+        metadata=_about(
+            _folder,
+            "The folder that holds the embedded PostgreSQL's data and the generated passwords. "
+            "Unset: `loom` under `$XDG_DATA_HOME`, or under `~/.local/share`.",
+        ),
+    )
+    host: str = field(
+        default="127.0.0.1", metadata=_about(_text, "The address the API listens on.")
+    )
+    port: int = field(
+        default=7777,
+        metadata=_about(_whole(0, 65535), "The port the API listens on; 0 takes any free one."),
+    )
+    auth: Auth = field(
+        default="required",
+        metadata=_about(
+            _one_of("required", "open"),
+            "`required`: every operation needs a token. `open`: a request without a token acts as "
+            "admin; only for development, and only on a loopback address.",
+        ),
+    )
+    read_connections: int = field(
+        default=4,
+        metadata=_about(
+            _whole(1, 200), "The most database connections the API opens for operations that read."
+        ),
+    )
+    write_connections: int = field(
+        default=16,
+        metadata=_about(
+            _whole(1, 200),
+            "The most database connections the API opens for operations that write. Durable "
+            "writes wait for the disk together, so 16 to 32 serve best.",
+        ),
+    )
+    worker_poll_seconds: float = field(
+        default=5.0,
+        metadata=_about(
+            _seconds(0.05, 3600),
+            "Seconds between the worker's looks at what is due, when nothing wakes it earlier.",
+        ),
+    )
+    worker_concurrency: int = field(
+        default=2,
+        metadata=_about(
+            _whole(1, 64), "How many pieces of work one worker process does at a time."
+        ),
+    )
+    log_level: str = field(
+        default="info",
+        metadata=_about(
+            _one_of("debug", "info", "warning", "error"),
+            "The least level that is logged. Logs are JSON lines on standard error.",
+        ),
+    )
+
+    @classmethod
+    def from_environment(cls, env: Mapping[str, str] = os.environ) -> Settings:
+        """Read the settings from `env`; an empty variable counts as unset.
+
+        Raises `SettingsError` for the first variable that cannot be read.
+        """
+        values: dict[str, Any] = {}
+        for setting in fields(cls):
+            name = variable(setting.name)
+            text = env.get(name, "").strip()
+            if not text:
+                continue
+            try:
+                values[setting.name] = setting.metadata["parse"](text)
+            except ValueError as problem:
+                raise SettingsError(name, str(problem)) from None
+        settings = cls(**values)
+        if settings.auth == "open" and not is_loopback(settings.host):
+            raise SettingsError(
+                "LOOM_AUTH",
+                '"open" makes every caller an admin, so it needs a loopback address in LOOM_HOST',
+            )
+        return settings
+
+
+def variable(name: str) -> str:
+    """The environment variable of a field."""
+    return PREFIX + name.upper()
+
+
+def is_loopback(host: str) -> bool:
+    """Whether `host` (a name or an address, without a port) can only mean this machine."""
+    bare = host[1:-1] if host.startswith("[") and host.endswith("]") else host
+    if bare.lower() == "localhost":
+        return True
+    try:
+        address = ipaddress.ip_address(bare)
+    except ValueError:
+        return False
+    # IPv4 as an IPv6 socket shows it, which not every Python takes for what it is.
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return (mapped or address).is_loopback

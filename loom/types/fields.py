@@ -1,0 +1,123 @@
+"""Fields that several operations share, and the scopes requests are built on.
+
+Lengths of text are counted in Unicode code points. Times are ISO 8601 in UTC with microseconds
+and a ``Z``. In a request a JSON null means the same as leaving the field out.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+Role = Literal["viewer", "writer", "admin"]
+
+OrgName = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=200,
+        description="The organisation; the token's when left out. At most 256 bytes of UTF-8.",
+    ),
+]
+NamespaceName = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=200,
+        description="The namespace; the token's when left out. At most 256 bytes of UTF-8.",
+    ),
+]
+AgentId = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=200,
+        description="The agent; `-` (no agent) when left out. At most 256 bytes of UTF-8.",
+    ),
+]
+UserId = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=200,
+        description=(
+            "The user. When left out: the token's user if it is pinned to one, else `-` (no "
+            "user). At most 256 bytes of UTF-8."
+        ),
+    ),
+]
+SessionId = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=200,
+        description=(
+            "The session. When left out: the token's session if it is bound to one, else `-` "
+            "(no session). At most 256 bytes of UTF-8."
+        ),
+    ),
+]
+RunId = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=200,
+        description="The run; `-` (no run) when left out. At most 256 bytes of UTF-8.",
+    ),
+]
+
+PageLimit = Annotated[
+    int, Meta(ge=1, le=200, description="The most items in one page; 50 when left out.")
+]
+Cursor = Annotated[
+    str, Meta(description="`next_cursor` of the page before; the first page when left out.")
+]
+NextCursor = Annotated[
+    str | None, Meta(description="Pass as `cursor` for the next page; null on the last page.")
+]
+
+Version = Annotated[int, Meta(description="Grows by one with each change, deletes included.")]
+VersionText = Annotated[
+    str, Meta(description="The version as a string, exact in every JSON reader.")
+]
+Sha256 = Annotated[str, Meta(description="SHA-256 of the text's UTF-8 bytes, in lower-case hex.")]
+Actor = Annotated[str, Meta(description="Who did it: a token's id, a service's role, an operator.")]
+Time = Annotated[str, Meta(description="UTC, ISO 8601 with microseconds and `Z`.")]
+
+
+class OrgScope(Struct, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """A request that acts on a whole organisation."""
+
+    org: OrgName | None = None
+
+
+class NamespaceScope(OrgScope, kw_only=True):
+    """A request that acts on one namespace."""
+
+    namespace: NamespaceName | None = None
+
+
+class Identity(NamespaceScope, kw_only=True):
+    """A request that names whose memory it means."""
+
+    agent: AgentId | None = None
+    user_id: UserId | None = None
+    session_id: SessionId | None = None
+
+
+class RunIdentity(Identity, kw_only=True):
+    """A request that names whose memory it means, down to one run."""
+
+    run_id: RunId | None = None
+
+
+class RunIdentityAnswer(Struct, kw_only=True):
+    """The identity a row belongs to; `-` where a level is not set."""
+
+    org: str
+    namespace: str
+    agent: str
+    user_id: str
+    session_id: str
+    run_id: str

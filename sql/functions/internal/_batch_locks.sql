@@ -1,0 +1,45 @@
+create or replace function loom._batch_locks(p_items jsonb[], p_caller loom.caller) returns void
+language plpgsql volatile
+set search_path = loom, pg_temp
+as $$
+declare
+  v_user text := coalesce(p_caller.bound_user, '-');
+  v_session text := coalesce(p_caller.bound_session, '-');
+begin
+  -- Items are not judged yet: what an invalid one locks does no harm.
+  perform pg_advisory_xact_lock_shared(loom._user_lock_key(p_caller.org, user_id))
+  from (
+    select distinct coalesce(loom._string(item, 'user_id'), v_user) collate "C" as user_id
+    from unnest(p_items) as item
+    join loom.operation on op = item ->> 'op' and mode = 'write'
+    order by user_id
+  ) as locked;
+  -- Rows that do not exist yet cannot be locked, so their names are, in numeric order: each block, a
+  -- namespace that is to be made or changed, and for what has neither, the operation.
+  perform pg_advisory_xact_lock(key)
+  from (
+    select distinct hashtextextended(name::text, hashtextextended(p_caller.org, 1)) as key
+    from unnest(p_items) as item
+    join loom.operation on op = item ->> 'op' and mode = 'write'
+    cross join lateral (select coalesce(loom._string(item, 'namespace'), p_caller.bound_namespace,
+      item -> '_caller' ->> 'default_namespace') as namespace) as named
+    cross join lateral (values
+      (case
+        when not 'namespace' = any (identity) then jsonb_build_array(op, null)
+        when not 'block_key' = any (fields) or not exists (
+          select from loom.namespace as made where made.org = p_caller.org and made.name = namespace
+        ) then jsonb_build_array(namespace)
+      end),
+      (case when 'block_key' = any (fields) then
+        jsonb_build_array(namespace, coalesce(loom._string(item, 'agent'), '-'),
+          coalesce(loom._string(item, 'user_id'), v_user), coalesce(loom._string(item, 'session_id'), v_session),
+          coalesce(loom._string(item, 'run_id'), '-'), coalesce(loom._string(item, 'block_key'), 'scratchpad'))
+      end)
+    ) as place (name)
+    where name is not null
+    order by key
+  ) as locked;
+end
+$$;
+comment on function loom._batch_locks(jsonb[], loom.caller) is
+  'Takes the locks of all writes of a batch before the first runs: users in byte order, then blocks and what else they write by name, in numeric order.';

@@ -1,0 +1,43 @@
+create or replace function loom._reach(p_caller loom.caller, p_op loom.operation, p_grant jsonb, p_request jsonb)
+returns loom.caller
+language plpgsql immutable
+set search_path = loom, pg_temp
+as $$
+declare
+  v_write boolean := p_op.mode = 'write';
+begin
+  p_caller.bound_namespace := p_grant ->> 'namespace';
+  p_caller.bound_user := p_grant ->> 'user_id';
+  p_caller.bound_session := p_grant ->> 'session_id';
+  if 'namespace' = any (p_op.identity) then
+    p_caller.namespace := coalesce(loom._identifier(p_request, 'namespace'), p_caller.bound_namespace,
+      p_grant ->> 'default_namespace');
+    if p_caller.namespace is null or p_caller.namespace = '-' then
+      raise exception using errcode = 'LM003', message = 'The request does not say whose data it means.',
+        detail = jsonb_build_object('field', 'namespace')::text, hint = 'Name the field.';
+    end if;
+    if p_caller.namespace <> p_caller.bound_namespace then
+      raise exception using errcode = 'LM302', message = 'The caller may not do this.',
+        detail = jsonb_build_object('reason', 'namespace is not the token''s')::text,
+        hint = 'This token reaches only its own namespace.';
+    end if;
+  end if;
+  if 'agent' = any (p_op.identity) then
+    p_caller.agent := coalesce(loom._identifier(p_request, 'agent'), '-');
+  end if;
+  if 'user_id' = any (p_op.identity) then
+    p_caller.user_id := coalesce(loom._identifier(p_request, 'user_id'), p_caller.bound_user, '-');
+    perform loom._check_bound(p_caller.bound_user, p_caller.user_id, v_write, 'user_id');
+  end if;
+  if 'session_id' = any (p_op.identity) then
+    p_caller.session_id := coalesce(loom._identifier(p_request, 'session_id'), p_caller.bound_session, '-');
+    perform loom._check_bound(p_caller.bound_session, p_caller.session_id, v_write, 'session_id');
+  end if;
+  if 'run_id' = any (p_op.identity) then
+    p_caller.run_id := coalesce(loom._identifier(p_request, 'run_id'), '-');
+  end if;
+  return p_caller;
+end
+$$;
+comment on function loom._reach(loom.caller, loom.operation, jsonb, jsonb) is
+  'Fills in the identity that an operation takes from request, token and defaults, and refuses what lies outside the token''s bounds. Errors: LM003, LM302, LM406.';

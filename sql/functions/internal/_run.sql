@@ -1,0 +1,23 @@
+create or replace function loom._run(p_op text, p_request jsonb, p_idempotency_key text) returns jsonb
+language plpgsql volatile
+set search_path = loom, pg_temp
+as $$
+declare
+  v_function name;
+  v_mode text;
+  v_answer jsonb;
+begin
+  select function_name, mode into v_function, v_mode from loom.operation where op = p_op;
+  if not found then
+    raise exception using errcode = 'LM004', message = 'There is no such operation.',
+      hint = 'The operations are listed in the OpenAPI page.';
+  end if;
+  if p_idempotency_key is not null and v_mode = 'write' then
+    return loom._run_once(p_op, v_function, p_request, p_idempotency_key);
+  end if;
+  execute format('select loom.%I($1)', v_function) into v_answer using p_request;
+  return v_answer;
+end
+$$;
+comment on function loom._run(text, jsonb, text) is
+  'Runs an operation by its wire name; a write with an idempotency key at most once. LM004 when there is no such operation.';

@@ -1,0 +1,33 @@
+create or replace function loom._run_once(p_op text, p_function name, p_request jsonb, p_key text) returns jsonb
+language plpgsql volatile
+set search_path = loom, pg_temp
+as $$
+declare
+  v_caller loom.caller := loom._admit(p_op, p_request);
+  v_org text := v_caller.org;
+  v_actor text := v_caller.actor;
+  v_hash bigint[] := loom._request_hash(p_request, v_caller);
+  v_users text[] := loom._request_users(p_request, v_caller);
+  v_answer jsonb;
+begin
+  if char_length(p_key) not between 1 and 200 then
+    raise exception using errcode = 'LM406', message = 'A part of the request is over its limit.',
+      detail = jsonb_build_object('what', 'idempotency_key', 'limit', 200, 'value', char_length(p_key))::text,
+      hint = 'An idempotency key has 1 to 200 characters.';
+  end if;
+  -- Before the stored answer is touched: an erasure holds the users when it looks for answers.
+  perform pg_advisory_xact_lock_shared(loom._user_lock_key(v_org, user_id)) from unnest(v_users) as user_id;
+  if not loom._idempotency_claim(v_caller, p_op, p_key, v_hash) then
+    return loom._idempotency_answer(v_caller, p_op, p_key, v_hash);
+  end if;
+  execute format('select loom.%I($1)', p_function) into v_answer using p_request;
+  update loom.idempotency
+  set answer = case when p_op = 'token.mint' then null else v_answer end, user_ids = v_users
+  where org = v_org and actor = v_actor and op = p_op and key = p_key;
+  insert into loom.idempotency_user (org, user_id, actor, op, key)
+  select v_org, user_id, v_actor, p_op, p_key from unnest(v_users) as user_id;
+  return v_answer;
+end
+$$;
+comment on function loom._run_once(text, name, jsonb, text) is
+  'Runs a write under an idempotency key. Rivals with the same key wait for the first one to end: they get its answer when it succeeded and run when it failed.';

@@ -1,0 +1,28 @@
+create or replace function loom._service_grant(p_org text) returns jsonb
+language plpgsql stable
+set search_path = loom, pg_temp
+as $$
+declare
+  v_role text;
+begin
+  if pg_has_role(session_user, 'loom_owner', 'member') then
+    return jsonb_build_object('actor', 'operator:' || session_user, 'role', 'admin');
+  end if;
+  v_role := case
+    when pg_has_role(session_user, 'loom_admin', 'usage') then 'admin'
+    when pg_has_role(session_user, 'loom_writer', 'usage') then 'writer'
+    when pg_has_role(session_user, 'loom_viewer', 'usage') then 'viewer'
+  end;
+  perform from loom.service_binding
+  where org in (p_org, '*') and role_name = session_user
+    and role_oid = (select oid from pg_catalog.pg_roles where rolname = session_user);
+  if not found or v_role is null then
+    raise exception using errcode = 'LM302', message = 'The caller may not do this.',
+      detail = jsonb_build_object('reason', 'database role not bound to the org')::text,
+      hint = 'An operator binds a role to an org with loom.service_bind.';
+  end if;
+  return jsonb_build_object('actor', 'service:' || session_user, 'role', v_role);
+end
+$$;
+comment on function loom._service_grant(text) is
+  'What the database login of a direct caller may do in an org: a member of loom_owner is an operator, other logins need a binding. Judged by session_user, which a client cannot change. LM302 when unbound.';

@@ -1,0 +1,80 @@
+-- Runs last, in the transaction that made the functions: takes every right away, then gives what is
+-- listed here. A function made a moment ago is executable by PUBLIC until this has run.
+
+revoke all on all functions in schema loom from public, loom_api, loom_scheduler, loom_search,
+  loom_gateway, loom_worker, loom_viewer, loom_writer, loom_admin, loom_operator;
+revoke all on all tables in schema loom from public, loom_api, loom_scheduler, loom_search,
+  loom_gateway, loom_worker, loom_viewer, loom_writer, loom_admin, loom_operator;
+revoke all on schema loom from public;
+grant usage on schema loom to loom_api, loom_scheduler, loom_search,
+  loom_gateway, loom_worker, loom_viewer, loom_writer, loom_admin, loom_operator;
+
+-- Each owner has its own functions back. (The applier has given those just made to loom_api; those
+-- of migrations belong to loom_owner.)
+do $$
+declare
+  v_function record;
+begin
+  for v_function in
+    select p.oid::regprocedure as signature, p.proowner::regrole as owner from pg_catalog.pg_proc as p
+    where p.pronamespace = 'loom'::regnamespace
+  loop
+    execute format('grant execute on function %s to %s', v_function.signature, v_function.owner);
+  end loop;
+end
+$$;
+
+grant execute on function loom._sha256(text) to loom_api;
+-- Across orgs, by a policy of its own: loom_scheduler's functions are housekeeping(integer).
+grant execute on function loom._now() to loom_scheduler;
+
+-- Operations: each client role may call those of its rank; loom_owner's members all of them.
+do $$
+declare
+  v_operation record;
+begin
+  for v_operation in select function_name, role from loom.operation loop
+    execute format('grant execute on function loom.%I(jsonb) to loom_owner, loom_admin', v_operation.function_name);
+    if v_operation.role in ('viewer', 'writer') then
+      execute format('grant execute on function loom.%I(jsonb) to loom_writer', v_operation.function_name);
+    end if;
+    if v_operation.role = 'viewer' then
+      execute format('grant execute on function loom.%I(jsonb) to loom_viewer', v_operation.function_name);
+    end if;
+  end loop;
+end
+$$;
+
+grant execute on function loom.call(uuid, bytea, text, jsonb, text) to loom_gateway;
+grant execute on function loom.execute(text, jsonb, text)
+  to loom_viewer, loom_writer, loom_admin, loom_owner;
+grant execute on function loom.health() to loom_gateway, loom_worker, loom_operator, loom_owner;
+grant execute on function loom.worker_beat(uuid), loom.worker_gone(uuid), loom.housekeeping(integer)
+  to loom_worker;
+grant execute on function
+  loom.open_mode_set(integer), loom.open_mode_clear(), loom.service_bind(name, text), loom.service_unbind(name, text)
+  to loom_owner;
+
+-- Tables: only loom_api, column by column where rows change, so that owner columns never can.
+grant select on loom.operation, loom.error_code, loom.migration, loom.functions_digest to loom_api;
+grant select, insert on loom.org to loom_api;
+grant select, insert on loom.namespace to loom_api;
+grant update (night_weaving, quiet_minutes, weaver_model, text_search_language, updated_at, updated_by)
+  on loom.namespace to loom_api;
+grant select, insert on loom.token to loom_api;
+grant update (last_used_at, revoked_at, revoked_by) on loom.token to loom_api;
+grant select, insert, delete on loom.service_binding to loom_api;
+grant update (role_name, bound_at, bound_by) on loom.service_binding to loom_api;
+grant select, insert, delete on loom.open_mode to loom_api;
+grant update (expires_at) on loom.open_mode to loom_api;
+grant select, insert on loom.audit to loom_api;
+grant select, insert on loom.user_state to loom_api;
+grant update (epoch, rev) on loom.user_state to loom_api;
+grant select, insert, delete on loom.worker to loom_api;
+grant update (last_seen_at) on loom.worker to loom_api;
+grant select, insert, delete on loom.idempotency, loom.idempotency_user to loom_api;
+grant select, update (expires_at), delete on loom.idempotency to loom_scheduler;
+grant update (answer, user_ids) on loom.idempotency to loom_api;
+grant select, insert, delete on loom.working_memory to loom_api;
+grant update (content, char_limit, description, read_only, version, created_at, created_by,
+  updated_at, updated_by, deleted_at) on loom.working_memory to loom_api;

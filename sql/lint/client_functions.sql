@@ -1,0 +1,23 @@
+-- A client role may execute the operations of its rank and what is named here, nothing else.
+select p.oid::regprocedure::text as object, client.role || ' may execute it' as finding
+from pg_catalog.pg_proc p
+cross join (values
+  ('loom_gateway', array['call', 'health']),
+  ('loom_worker', array['health', 'housekeeping', 'worker_beat', 'worker_gone']),
+  ('loom_operator', array['health']),
+  ('loom_viewer', array['execute', 'batch']),
+  ('loom_writer', array['execute', 'batch']),
+  ('loom_admin', array['execute', 'batch'])
+) as client (role, besides)
+where p.pronamespace = 'loom'::regnamespace
+  and has_function_privilege(client.role, p.oid, 'execute')
+  and not p.proname = any (client.besides)
+  and not exists (
+    select from loom.operation o
+    where o.function_name = p.proname
+      and (client.role, o.role) in (
+        ('loom_viewer', 'viewer'), ('loom_writer', 'viewer'), ('loom_writer', 'writer'),
+        ('loom_admin', 'viewer'), ('loom_admin', 'writer'), ('loom_admin', 'admin')
+      )
+  )
+order by 1, 2;

@@ -1,0 +1,65 @@
+-- Working memory: small named blocks of text an agent resumes from.
+
+create table loom.working_memory (
+  org text collate "C" not null,
+  namespace text collate "C" not null,
+  agent text collate "C" not null,
+  user_id text collate "C" not null,
+  session_id text collate "C" not null,
+  run_id text collate "C" not null,
+  block_key text collate "C" not null,
+  content text collate "C",
+  char_limit integer not null,
+  description text collate "C",
+  read_only boolean not null default false,
+  version bigint not null,
+  -- Stored, so that a list need not fetch the text and a hash cannot be off its text.
+  value_length integer generated always as (char_length(content)) stored,
+  content_sha256 text collate "C" generated always as (loom._sha256(content)) stored,
+  created_at timestamptz not null,
+  created_by text collate "C" not null,
+  updated_at timestamptz not null,
+  updated_by text collate "C" not null,
+  deleted_at timestamptz,
+  constraint working_memory_pkey
+    primary key (org, namespace, agent, user_id, session_id, run_id, block_key),
+  -- What a caller meets is the operation's own refusal; these stand behind it.
+  constraint working_memory_content_fits check (value_length <= char_limit),
+  constraint working_memory_char_limit_range check (char_limit between 1 and 16384),
+  constraint working_memory_block_key_size check (char_length(block_key) between 1 and 80),
+  constraint working_memory_key_size check (
+    octet_length(org) <= 256 and octet_length(namespace) <= 256 and octet_length(agent) <= 256
+    and octet_length(user_id) <= 256 and octet_length(session_id) <= 256 and octet_length(run_id) <= 256
+  ),
+  constraint working_memory_tombstone_is_empty check (
+    (deleted_at is null) = (content is not null) and (deleted_at is null or description is null)
+  )
+) with (fillfactor = 70);
+comment on table loom.working_memory is
+  'One row per block, live or tombstone. A tombstone keeps key, version, who and when; text and hash are gone.';
+
+-- An erasure and its census look for everything of one user.
+create index working_memory_user_idx on loom.working_memory (org, user_id);
+
+alter table loom.working_memory enable row level security;
+create policy working_memory_of_org on loom.working_memory to loom_api
+  using (org = current_setting('loom.org', true)) with check (org = current_setting('loom.org', true));
+
+-- Where a layered render reads; distance 1 is the narrowest.
+create type loom.memory_layer as (
+  distance integer,
+  name text,
+  agent text collate "C",
+  user_id text collate "C",
+  session_id text collate "C",
+  run_id text collate "C"
+);
+comment on type loom.memory_layer is 'One layer of working memory: its name, how far out it lies, and the identity it stands for.';
+
+create type loom.rendered as (
+  body text,
+  parts jsonb,
+  omitted jsonb,
+  omitted_count bigint
+);
+comment on type loom.rendered is 'A rendered prompt fragment: its text, what it is made of, and what was left out.';

@@ -1,0 +1,1 @@
+"""Tests of Loom. Support for them stands beside this file, tests in the folders."""

@@ -1,0 +1,1 @@
+"""Tests of the `loom` command, most of them with real processes."""

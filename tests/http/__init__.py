@@ -1,0 +1,1 @@
+"""Tests of the API over HTTP, and of what it stands on."""

@@ -1,0 +1,1 @@
+"""Tests of the schema: applier, lint, snapshot, row-level security."""

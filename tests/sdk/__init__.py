@@ -1,0 +1,1 @@
+"""Tests of the SDK: against a server that answers by script, and against a real one."""

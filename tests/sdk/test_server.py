@@ -1,0 +1,384 @@
+"""The SDK against a real server and database."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any, TypeVar
+
+import httpx2
+import msgspec
+import pytest
+
+from loom import Agent
+from loom.client import Client
+from loom.errors import (
+    AlreadyExists,
+    AuthInsufficient,
+    AuthRequired,
+    CountMismatch,
+    IdempotencyConflict,
+    InvalidRequest,
+    InvalidText,
+    LimitExceeded,
+    StaleWrite,
+    SubstringNotFound,
+    UnknownOperation,
+    Unreachable,
+    WorkingMemoryBlockNotFound,
+    WorkingMemoryLimitExceeded,
+)
+from loom.retry import RetryPolicy
+from loom.types import OPERATIONS
+from tests.calls import mint_token
+from tests.cluster import Cluster
+from tests.databases import Database, Templates, copy_of
+from tests.http.api import Api, running
+
+T = TypeVar("T")
+
+
+@pytest.fixture(scope="module")
+def served(cluster: Cluster, templates: Templates) -> Iterator[Database]:
+    if not cluster.own:
+        pytest.skip("on a server of the user's loom_gateway may have a password")
+    own = copy_of(cluster, templates.base)
+    yield own
+    own.close()
+
+
+@pytest.fixture(scope="module")
+def api(served: Database) -> Iterator[Api]:
+    with running(served) as server:
+        server.token = mint_token(served.connect(), org="acme", role="admin").text
+        yield server
+
+
+@pytest.fixture
+def bot(api: Api, request: pytest.FixtureRequest) -> Callable[..., Agent]:
+    """Makes agents that share a namespace with no other test."""
+
+    def agent(**options: Any) -> Agent:
+        named = {"org": "acme", "namespace": request.node.name[:200], "agent": "triage-bot"}
+        if "client" not in options:
+            options = {"base_url": api.url, "api_key": api.token, **options}
+        return Agent(**{**named, **options})
+
+    return agent
+
+
+def using(agent: Agent, work: Callable[[Agent], Awaitable[T]]) -> T:
+    async def whole() -> T:
+        async with agent:
+            return await work(agent)
+
+    return asyncio.run(whole())
+
+
+EXAMPLE = """
+from loom import Agent
+async with Agent(org="acme", namespace="support", agent="triage-bot") as bot:
+    await bot.working_memory.set(
+        "cursor: ticket 4812\\nlease: holds refunds queue", block_key="state", run_id="run-7"
+    )
+    await bot.working_memory.append("step 3 done", block_key="state", run_id="run-7")
+    print(await bot.working_memory.render(run_id="run-7"))
+"""
+
+
+def test_the_first_example_runs_as_it_stands(
+    api: Api, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("LOOM_BASE_URL", api.url)
+    monkeypatch.setenv("LOOM_API_KEY", api.token or "")
+    code = compile(EXAMPLE, "example", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    coroutine = eval(code, {})
+    assert inspect.iscoroutine(coroutine)
+    asyncio.run(coroutine)
+    assert capsys.readouterr().out == (
+        '<working-memory block="state">cursor: ticket 4812\n'
+        "lease: holds refunds queue\nstep 3 done</working-memory>\n"
+    )
+
+
+def test_every_answer_is_exactly_of_its_declared_type(bot: Callable[..., Agent]) -> None:
+    """Neither a field that the type lacks nor one that the answer lacks."""
+    seen: set[str] = set()
+
+    async def ask(agent: Agent, op: str, body: dict[str, Any]) -> dict[str, Any]:
+        answer = await agent.client.call(op, body)
+        typed = msgspec.convert(answer, OPERATIONS[op].answer, strict=True)
+        assert msgspec.to_builtins(typed) == without_defaults(answer, typed), op
+        seen.add(op)
+        return answer
+
+    def without_defaults(answer: dict[str, Any], typed: msgspec.Struct) -> dict[str, Any]:
+        # Types that differ by what was found leave out what is null.
+        if not typed.__struct_config__.omit_defaults:
+            return answer
+        defaults = dict(
+            zip(
+                typed.__struct_fields__[::-1],
+                typed.__struct_defaults__[::-1],
+                strict=False,
+            )
+        )
+        missing = object()
+        return {
+            name: value
+            for name, value in answer.items()
+            if value != plain(defaults.get(name, missing))
+        }
+
+    def plain(default: Any) -> Any:
+        return default.factory() if hasattr(default, "factory") else default
+
+    async def work(agent: Agent) -> None:
+        assert (await ask(agent, "namespace.get", {}))["found"] is False
+        await ask(agent, "working_memory.set", {"content": "a\nb", "description": "d"})
+        await ask(agent, "working_memory.append", {"addition": "c"})
+        await ask(agent, "working_memory.replace", {"old": "a", "new": "z"})
+        assert (await ask(agent, "working_memory.get", {}))["content"] == "z\nb\nc"
+        await ask(agent, "working_memory.render", {})
+        sha = (await ask(agent, "working_memory.render", {"limit": 1}))["sha256"]
+        assert (await ask(agent, "working_memory.render", {"if_none_match": sha}))["unchanged"]
+        await ask(agent, "working_memory.delete", {"block_key": "never"})
+        await ask(agent, "working_memory.delete", {})
+        assert (await ask(agent, "working_memory.get", {}))["tombstoned"] is True
+        page = await ask(agent, "working_memory.list", {"include_deleted": True})
+        assert len(page["items"]) == 1
+        await ask(agent, "namespace.update", {"quiet_minutes": 3, "weaver_model": "m"})
+        assert (await ask(agent, "namespace.get", {}))["found"] is True
+        await ask(agent, "namespace.list", {"limit": 1})
+        minted = await ask(agent, "token.mint", {"role": "viewer", "ttl_seconds": 60})
+        await ask(agent, "token.list", {"limit": 1})
+        await ask(agent, "token.revoke", {"token_id": minted["token_id"]})
+        requests = [{"op": "working_memory.get"}, {"op": "working_memory.get", "limit": 1}]
+        await ask(agent, "batch", {"requests": requests})
+
+    using(bot(), work)
+    assert seen == set(OPERATIONS)
+
+
+def test_refusals_arrive_as_their_classes_with_their_fields(bot: Callable[..., Agent]) -> None:
+    async def work(agent: Agent) -> None:
+        memory = agent.working_memory
+        receipt = await memory.set("one one", block_key="k", char_limit=10)
+        with pytest.raises(StaleWrite) as stale:
+            await memory.set("x", block_key="k", if_match_sha256="00")
+        assert stale.value.current_sha256 == receipt["content_sha256"]
+        assert stale.value.current_version == receipt["version"]
+        with pytest.raises(WorkingMemoryLimitExceeded) as full:
+            await memory.append("four", block_key="k")
+        assert (full.value.value_length, full.value.char_limit, full.value.overage) == (12, 10, 2)
+        with pytest.raises(AlreadyExists):
+            await memory.set("x", block_key="k", if_absent=True)
+        with pytest.raises(CountMismatch) as count:
+            await memory.replace("one", "1", block_key="k", expected_count=3)
+        assert count.value.replacements == 2
+        with pytest.raises(SubstringNotFound):
+            await memory.replace("two", "2", block_key="k")
+        with pytest.raises(WorkingMemoryBlockNotFound):
+            await memory.replace("one", "1", block_key="absent")
+        with pytest.raises(LimitExceeded) as long:
+            await memory.get(block_key="k" * 81)
+        assert (long.value.what, long.value.limit, long.value.value) == ("block_key", 80, 81)
+        with pytest.raises(InvalidRequest) as unknown:
+            await agent.client.working_memory.get({"blok": "k"})
+        assert unknown.value.field == "blok"
+        with pytest.raises(UnknownOperation):
+            await agent.client.call("working_memory.forget", {})
+        assert unknown.value.request_id
+
+    using(bot(), work)
+
+
+@pytest.mark.parametrize("text", ["a\x00b", "a\ud800"])
+def test_o38_text_that_cannot_be_stored_is_refused_with_its_place(
+    bot: Callable[..., Agent], text: str
+) -> None:
+    async def work(agent: Agent) -> None:
+        with pytest.raises(InvalidText) as refused:
+            await agent.working_memory.set(text)
+        assert (refused.value.status, refused.value.path) == (422, "$.content")
+
+    using(bot(), work)
+
+
+def test_o37_text_comes_back_as_it_was(bot: Callable[..., Agent]) -> None:
+    text = "👩‍👩‍👧‍👦 日本語 e\u0301 \u202e\ufeff \n\t\x01 </working-memory>"
+
+    async def work(agent: Agent) -> None:
+        receipt = await agent.working_memory.set(text)
+        assert receipt["value_length"] == len(text)
+        assert (await agent.working_memory.get())["content"] == text
+
+    using(bot(), work)
+
+
+def test_a_render_carries_its_answer_and_can_be_asked_for_only_if_changed(
+    bot: Callable[..., Agent],
+) -> None:
+    async def work(agent: Agent) -> None:
+        await agent.working_memory.set("a", block_key="b1")
+        await agent.working_memory.set("b", block_key="b2")
+        text = await agent.working_memory.render(block_keys=("b2", "b1"), limit=1)
+        assert text == '<working-memory block="b2">b</working-memory>'
+        assert [block["block_key"] for block in text.blocks] == ["b2"]
+        assert text.omitted == ["b1"]
+        same = await agent.working_memory.render(
+            block_keys=["b2", "b1"], limit=1, if_none_match=text.sha256
+        )
+        assert same.unchanged
+        assert same == ""
+
+    using(bot(), work)
+
+
+def test_an_agent_of_one_user_and_session_keeps_to_them(bot: Callable[..., Agent]) -> None:
+    async def work(agent: Agent) -> None:
+        receipt = await agent.working_memory.set("x")
+        assert (receipt["user_id"], receipt["session_id"]) == ("u-1", "s-1")
+        assert not (await agent.working_memory.get(user_id="u-2"))["found"]
+
+    using(bot(user_id="u-1", session_id="s-1"), work)
+
+
+def test_a_token_is_needed_and_must_reach(
+    bot: Callable[..., Agent], served: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("LOOM_API_KEY", raising=False)
+
+    async def get(agent: Agent) -> Any:
+        return await agent.working_memory.get()
+
+    with pytest.raises(AuthRequired):
+        using(bot(api_key=None), get)
+    with pytest.raises(AuthRequired):
+        using(bot(api_key="not a token"), get)
+    other = mint_token(served.connect(), org="other").text
+    with pytest.raises(AuthInsufficient):
+        using(bot(api_key=other), get)
+
+
+class Losing(httpx2.AsyncBaseTransport):
+    """Carries requests to the server, and loses the first answers on their way back."""
+
+    def __init__(self, lose: int) -> None:
+        self._lose = lose
+        self._inner = httpx2.AsyncHTTPTransport()
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        response = await self._inner.handle_async_request(request)
+        if self._lose:
+            self._lose -= 1
+            await response.aread()
+            await response.aclose()
+            raise httpx2.ReadError("the answer was lost", request=request)
+        return response
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+def losing(api: Api, lose: int) -> Client:
+    policy = RetryPolicy(first_wait=0.001)
+    return Client(api.url, api.token, transport=Losing(lose), retry=policy)
+
+
+@pytest.mark.parametrize("lose", [1, 3])
+def test_a_write_whose_answer_was_lost_is_done_once(
+    api: Api, bot: Callable[..., Agent], lose: int
+) -> None:
+    async def work(agent: Agent) -> None:
+        await agent.working_memory.set("a", block_key=f"k{lose}")
+
+    async def append(agent: Agent) -> None:
+        receipt = await agent.working_memory.append("b", block_key=f"k{lose}")
+        assert receipt["version"] == 2
+        read = await agent.working_memory.get(block_key=f"k{lose}")
+        assert (read["content"], read["version"]) == ("a\nb", 2)
+
+    using(bot(), work)
+    using(bot(client=losing(api, lose)), append)
+
+
+def test_a_compare_and_set_whose_answer_was_lost_is_no_conflict_with_itself(
+    api: Api, bot: Callable[..., Agent]
+) -> None:
+    async def work(agent: Agent) -> None:
+        receipt = await agent.working_memory.set("a", if_absent=True)
+        again = await agent.working_memory.set("b", if_match_sha256=receipt["content_sha256"])
+        assert again["version"] == 2
+
+    using(bot(client=losing(api, 1)), work)
+
+
+def test_a_secret_is_never_given_twice(api: Api, bot: Callable[..., Agent]) -> None:
+    async def work(agent: Agent) -> None:
+        with pytest.raises(IdempotencyConflict):
+            await agent.client.token.mint({"role": "viewer"})
+
+    using(bot(client=losing(api, 1)), work)
+
+
+def test_without_a_server_there_is_a_clear_error(bot: Callable[..., Agent]) -> None:
+    async def get(agent: Agent) -> Any:
+        return await agent.working_memory.get()
+
+    client = Client("http://127.0.0.1:1", retry=RetryPolicy(tries=2, first_wait=0.001))
+    with pytest.raises(Unreachable, match=r"No answer from http://127\.0\.0\.1:1"):
+        using(bot(client=client), get)
+
+
+def test_parallel_appends_through_one_agent_all_arrive(
+    bot: Callable[..., Agent], served: Database
+) -> None:
+    async def work(agent: Agent) -> None:
+        lines = [f"line {number}" for number in range(40)]
+        await asyncio.gather(*(agent.working_memory.append(line) for line in lines))
+        content = (await agent.working_memory.get())["content"]
+        assert sorted(content.split("\n")) == sorted(lines)
+
+    using(bot(), work)
+
+
+def test_a_batch_gives_each_request_its_own_result(bot: Callable[..., Agent]) -> None:
+    async def work(agent: Agent) -> None:
+        answer = await agent.client.batch(
+            {
+                "requests": [
+                    {"op": "working_memory.append", "addition": "a"},
+                    {"op": "working_memory.replace", "old": "zzz", "new": ""},
+                    {"op": "working_memory.get"},
+                ]
+            }
+        )
+        assert [result["status"] for result in answer["results"]] == [200, 422, 200]
+        assert answer["results"][2]["result"]["content"] == "a"
+        assert answer["results"][1]["error"]["code"] == SubstringNotFound.code
+
+    using(bot(), work)
+
+
+def test_connections_of_a_closed_agent_are_gone(api: Api, bot: Callable[..., Agent]) -> None:
+    async def get(agent: Agent) -> Any:
+        await agent.working_memory.get()
+        return agent
+
+    agent = using(bot(), get)
+    with pytest.raises(RuntimeError):
+        asyncio.run(get(agent))
+
+
+def test_o40_a_write_does_not_answer_with_the_text(bot: Callable[..., Agent]) -> None:
+    async def work(agent: Agent) -> None:
+        for receipt in (
+            await agent.working_memory.set("SECRETIVE"),
+            await agent.working_memory.append("more"),
+        ):
+            assert "SECRETIVE" not in msgspec.json.encode(receipt).decode()
+
+    using(bot(), work)

@@ -1,0 +1,1 @@
+"""Tests of the set-up: environment, Makefile, CI script, package."""

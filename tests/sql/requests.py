@@ -1,0 +1,111 @@
+"""A valid request for every operation, and what each field does not take.
+
+`test_request_shape` holds these tables to `loom.operation`, so a new operation or field is missed
+here by a failing test.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+from tests.calls import Answer
+
+_PLACE = {"org": "acme", "namespace": "main"}
+
+VALID: dict[str, Answer] = {
+    "working_memory.set": {**_PLACE, "content": "text"},
+    "working_memory.append": {**_PLACE, "addition": "text"},
+    "working_memory.replace": {**_PLACE, "block_key": "live", "old": "old", "new": "new"},
+    "working_memory.delete": _PLACE,
+    "working_memory.get": _PLACE,
+    "working_memory.list": _PLACE,
+    "working_memory.render": _PLACE,
+    "namespace.list": {"org": "acme"},
+    "namespace.get": _PLACE,
+    "namespace.update": _PLACE,
+    "token.mint": {"org": "acme", "role": "viewer"},
+    "token.list": {"org": "acme"},
+    "token.revoke": {"org": "acme", "token_id": str(uuid4())},
+    "batch": {"org": "acme", "requests": [{"op": "working_memory.get", "namespace": "main"}]},
+}
+"""Per operation a request with no more than it needs; replace wants a live block `live`: `old`."""
+
+REQUIRED: dict[str, tuple[str, ...]] = {
+    "working_memory.set": ("content",),
+    "working_memory.append": ("addition",),
+    "working_memory.replace": ("old", "new"),
+    "token.mint": ("role",),
+    "token.revoke": ("token_id",),
+    "batch": ("requests",),
+}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of field: values of the wrong type or range, and how the reason they get begins."""
+
+    wrong: tuple[Any, ...]
+    reason: str
+
+
+_NO_TEXT: tuple[Any, ...] = (1, 1.5, True, False, [], {}, ["text"], 10**400)
+
+TEXT = Kind(_NO_TEXT, "must be a string")
+BOOLEAN = Kind(("true", "", 0, 1, [], {}), "must be true or false")
+
+
+def whole(least: int, most: int) -> Kind:
+    """A whole number in a range."""
+    wrong: tuple[Any, ...] = ("1", "", 1.5, True, [], {}, [1], least - 1, most + 1, 10**400)
+    return Kind(wrong, f"must be a whole number from {least} to {most}")
+
+
+def choice(*words: str) -> Kind:
+    """One of a few words. A value that is no string is told so in other words."""
+    wrong = (words[0].upper(), "", words[0] + " ", words[0] + "\n")
+    return Kind(wrong, "must be one of " + ", ".join(words))
+
+
+_IDS = (
+    *("org", "namespace", "agent", "user_id", "session_id", "run_id"),
+    *("block_key", "read_user_id", "label"),
+)
+_TEXTS = (
+    *("content", "addition", "separator", "old", "new", "if_match_sha256", "if_none_match"),
+    *("description", "cursor", "weaver_model"),
+)
+
+FIELDS: dict[str, Kind] = {
+    **dict.fromkeys((*_IDS, *_TEXTS), TEXT),
+    **dict.fromkeys(("if_absent", "read_only", "include_deleted", "layered"), BOOLEAN),
+    "atomic": BOOLEAN,
+    "night_weaving": BOOLEAN,
+    "char_limit": Kind(("1", "", 1.5, True, [], {}), "must be a whole number"),
+    "expected_count": whole(1, 1_000_000),
+    "limit": whole(1, 200),
+    "quiet_minutes": whole(0, 1440),
+    "ttl_seconds": whole(1, 315_360_000),
+    "format": choice("xml", "markdown"),
+    "role": choice("viewer", "writer", "admin"),
+    "text_search_language": Kind(("", "klingon", "pg_catalog.english"), "is no text search"),
+    "token_id": Kind(
+        ("", "x", "0" * 32, str(uuid4()) + "\n", "{" + str(uuid4()) + "}"), "must be a uuid"
+    ),
+    "block_keys": Kind(("a", 1, True, {}, [1], [None], [["a"]]), "must be a list of block keys"),
+    "requests": Kind(("a", 1, True, {}, [], [{}] * 51), "must be a list of 1 to 50 requests"),
+}
+
+ONLY_HERE: dict[tuple[str, str], Kind] = {
+    ("working_memory.render", "limit"): whole(1, 100),
+    ("token.list", "cursor"): Kind(("", "x", "0" * 32), "must be a uuid"),
+}
+"""Fields that one operation takes otherwise than the rest."""
+
+IDENTIFIERS = frozenset(_IDS)
+
+
+def kind_of(op: str, field: str) -> Kind:
+    """What a field of an operation takes."""
+    return ONLY_HERE.get((op, field)) or FIELDS[field]

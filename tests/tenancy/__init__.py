@@ -1,0 +1,1 @@
+"""Whose data is whose: attempts to see or change what belongs to another."""

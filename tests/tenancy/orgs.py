@@ -1,0 +1,177 @@
+"""Orgs whose ids nearly collide, with rows in every table, and ways to look for leaks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import psycopg
+from psycopg import sql
+from psycopg.types.json import Jsonb
+
+from tests.calls import Token, mint_token, operate
+
+Connection = psycopg.Connection[Any]
+Answer = dict[str, Any]
+Rows = dict[str, list[str]]
+
+COLLIDING = (
+    "a",
+    "A",
+    "a%",
+    "a_",
+    "a:b",
+    "a.b",
+    "a\\",
+    "ab",
+    "a ",
+    "%",
+    "caf\u00e9",  # one composed character
+    "cafe\u0301",  # the same to a reader: a letter and a combining mark
+    "👩",
+    "👩‍👩‍👧",
+)
+"""Each is another's prefix, pattern, case, canonical equivalent or look-alike."""
+
+USERS = ("-", "a", "a%", "A")
+KEYS = ("a", "a%", "scratchpad")
+
+# What a caller of an org might try as an id of its own request.
+ATTEMPTS = ("a", "A", "a%", "a_", "%", "-")
+
+
+@dataclass(frozen=True)
+class Org:
+    """An org, its admin's token, and what must never be seen outside it."""
+
+    name: str
+    canary: str
+    token: Token
+    traces: tuple[str, ...] = field(default=())
+
+
+def seed(conn: Connection, name: str, number: int) -> Org:
+    """Makes an org with the ids that every other has too, and texts that no other has."""
+    canary = f"canary-{number:02}-"
+    token = mint_token(conn, org=name, role="admin", label=canary)
+    second = mint_token(conn, org=name, namespace="a", label=canary)
+    conn.execute("select loom.service_bind('loom_test_viewer', %s)", (name,))
+    for user in USERS:
+        for key in KEYS:
+            operate(
+                conn,
+                "working_memory.set",
+                org=name,
+                namespace="a",
+                user_id=user,
+                block_key=key,
+                content=canary,
+                description=canary,
+            )
+    for namespace in ATTEMPTS[:-1]:
+        conn.execute(
+            "select loom.execute('working_memory.append', %s, %s)",
+            (
+                Jsonb({"org": name, "namespace": namespace, "user_id": "u", "addition": canary}),
+                f"key {namespace}",
+            ),
+        )
+        operate(conn, "namespace.update", org=name, namespace=namespace, weaver_model=canary)
+    conn.execute(
+        "insert into loom.user_state (org, namespace, user_id, created_at)"
+        " values (%s, 'a', 'a', now())",
+        (name,),
+    )
+    ids = conn.execute(
+        "select namespace_id::text from loom.namespace where org = %s", (name,)
+    ).fetchall()
+    traces = (
+        canary,
+        str(token.org_id),
+        token.answer["token_id"],
+        second.answer["token_id"],
+        *(namespace_id for (namespace_id,) in ids),
+    )
+    return Org(name, canary, token, traces)
+
+
+def seed_all(conn: Connection) -> list[Org]:
+    return [seed(conn, name, number) for number, name in enumerate(COLLIDING)]
+
+
+def tables_of_orgs(conn: Connection) -> list[str]:
+    """Every table that has an org column."""
+    rows = conn.execute(
+        "select c.relname::text from pg_class c join pg_attribute a on a.attrelid = c.oid"
+        " where c.relnamespace = 'loom'::regnamespace and c.relkind in ('r', 'p')"
+        " and a.attname = 'org' and not a.attisdropped order by 1"
+    ).fetchall()
+    return [name for (name,) in rows]
+
+
+def rows_by_org(conn: Connection) -> dict[str, Rows]:
+    """All rows of all orgs, as a superuser sees them: org, then table, then rows as JSON."""
+    found: dict[str, Rows] = {}
+    for table in tables_of_orgs(conn):
+        statement = sql.SQL(
+            "select org, to_jsonb(t)::text from {} as t order by org, to_jsonb(t)::text"
+        ).format(sql.Identifier("loom", table))
+        for org, row in conn.execute(statement).fetchall():
+            found.setdefault(org, {}).setdefault(table, []).append(row)
+    for org, row in conn.execute("select name, to_jsonb(t)::text from loom.org as t").fetchall():
+        found.setdefault(org, {})["org"] = [row]
+    return found
+
+
+def text_of(answer: object) -> str:
+    """An answer as one text, with no character escaped."""
+    return json.dumps(answer, ensure_ascii=False)
+
+
+OWN_FIELDS: dict[str, list[Answer]] = {
+    "working_memory.set": [{"content": "attack"}, {"content": "attack", "block_key": "a%"}],
+    "working_memory.append": [{"addition": "attack"}, {"addition": "attack", "block_key": "a"}],
+    "working_memory.replace": [{"old": "canary", "new": "attack", "block_key": "a"}],
+    "working_memory.delete": [{}, {"block_key": "a%"}],
+    "working_memory.get": [{}, {"block_key": "a"}, {"block_key": "%"}],
+    "working_memory.list": [
+        {"include_deleted": True, "limit": 200},
+        {"limit": 1, "cursor": "a"},
+    ],
+    "working_memory.render": [
+        {"layered": True, "limit": 100},
+        {"block_keys": ["a", "a%", "%"], "format": "markdown"},
+    ],
+    "namespace.list": [{}, {"limit": 1, "cursor": "A"}],
+    "namespace.get": [{}],
+    "namespace.update": [{"quiet_minutes": 7, "weaver_model": "attack"}],
+    "token.mint": [{"role": "viewer", "label": "attack"}],
+    "token.list": [{"limit": 200}, {"cursor": "00000000-0000-0000-0000-000000000000"}],
+    "token.revoke": [],  # by the ids of others' tokens
+    "batch": [],  # of all the others
+}
+"""Own fields of attempts, by operation. An operation that is not here fails the tests."""
+
+
+def attempts(conn: Connection, org: str, token_ids: list[str]) -> Iterator[tuple[str, Answer]]:
+    """Requests of an org for every operation there is, with ids that are also ids of other orgs."""
+    operations = conn.execute("select op, identity from loom.operation order by op").fetchall()
+    assert {op for op, _ in operations} == set(OWN_FIELDS)
+    items = []
+    for op, identity in operations:
+        fields = OWN_FIELDS[op]
+        if op == "token.revoke":
+            fields = [{"token_id": token_id} for token_id in token_ids]
+        named = [field for field in identity if field != "org"]
+        for own in fields:
+            for value in ATTEMPTS if named else ("",):
+                ids = dict.fromkeys(named, value)
+                if value == "-" and "namespace" in ids:
+                    ids["namespace"] = "a"
+                request = {"org": org, **ids, **own}
+                yield op, request
+                items.append({"op": op, **request})
+    for start in range(0, len(items), 50):
+        yield "batch", {"org": org, "requests": items[start : start + 50]}

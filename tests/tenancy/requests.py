@@ -1,0 +1,44 @@
+"""Requests of tests that go through all operations, and who may send them."""
+
+from __future__ import annotations
+
+from psycopg.types.json import Jsonb
+
+from tests.tenancy.orgs import OWN_FIELDS, Answer, Connection
+
+SERVICES = {"loom_test_viewer": 1, "loom_test_writer": 2, "loom_test_admin": 3}
+"""The services' logins with the rank of their roles."""
+
+RANKS = {"viewer": 1, "writer": 2, "admin": 3}
+
+FORGED = {"actor": "open", "role": "admin", "org": "acme"}
+"""A `_caller` as loom.call lays it over a request, sent by someone else."""
+
+NO_TOKEN = "00000000-0000-0000-0000-000000000000"
+
+
+def operations(conn: Connection) -> list[tuple[str, str, list[str]]]:
+    """Name, least role and identity fields of every operation."""
+    return conn.execute("select op, role, identity from loom.operation order by op").fetchall()
+
+
+def own_fields(op: str) -> list[Answer]:
+    """Own fields of valid requests of an operation, one at least."""
+    if op == "token.revoke":
+        return [{"token_id": NO_TOKEN}]
+    if op == "batch":
+        return [{"requests": [{"op": "namespace.list"}]}]
+    return OWN_FIELDS[op]
+
+
+def request_of(op: str, identity: list[str], **more: object) -> Answer:
+    """A valid request in namespace n, with more fields."""
+    where = {"namespace": "n"} if "namespace" in identity else {}
+    return {**where, **own_fields(op)[0], **more}
+
+
+def execute(conn: Connection, op: str, request: Answer, key: str | None = None) -> Answer:
+    """Runs an operation by `loom.execute`, as a service does."""
+    row = conn.execute("select loom.execute(%s, %s, %s)", (op, Jsonb(request), key)).fetchone()
+    assert row is not None
+    return row[0]  # type: ignore[no-any-return]

@@ -1,0 +1,187 @@
+"""The runner: kinds take turns, failures rest, nothing new begins after a stop."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import psycopg
+import pytest
+
+from loom.worker.handlers import Connection, Handler
+from loom.worker.runner import Runner
+
+
+class FakeConnection:
+    """Stands for a lane's connection: which lane is working, and whether it was closed."""
+
+    def __init__(self) -> None:
+        self.closed = False
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+class Lanes:
+    """Opens connections, and knows those it opened."""
+
+    def __init__(self, failure: Exception | None = None) -> None:
+        self.opened: list[Any] = []
+        self._failure = failure
+
+    async def __call__(self) -> Any:
+        if self._failure is not None:
+            raise self._failure
+        self.opened.append(FakeConnection())
+        return self.opened[-1]
+
+
+def due(log: list[str], kind: str, pieces: int) -> Handler:
+    """A handler with so many pieces due."""
+    left = pieces
+
+    async def handler(connection: Connection) -> bool:
+        nonlocal left
+        if left == 0:
+            return False
+        left -= 1
+        log.append(kind)
+        await asyncio.sleep(0)
+        return True
+
+    return handler
+
+
+def sweep(handlers: dict[str, Handler], *, concurrency: int = 1, lanes: Lanes | None = None) -> int:
+    async def whole() -> int:
+        return await Runner(handlers, lanes or Lanes(), concurrency).sweep()
+
+    return asyncio.run(whole())
+
+
+def test_a_sweep_does_everything_that_is_due_and_counts_it() -> None:
+    log: list[str] = []
+    assert sweep({"a": due(log, "a", 3), "b": due(log, "b", 2)}) == 5
+    assert sorted(log) == ["a", "a", "a", "b", "b"]
+
+
+def test_o56_a_large_backlog_drains_in_one_sweep_and_kinds_take_turns() -> None:
+    log: list[str] = []
+    assert sweep({"big": due(log, "big", 200), "small": due(log, "small", 3)}) == 203
+    assert log[:6] == ["big", "small", "big", "small", "big", "small"]
+
+
+def test_nothing_to_do_opens_no_connection() -> None:
+    lanes = Lanes()
+    assert sweep({}, lanes=lanes) == 0
+    assert lanes.opened == []
+
+
+def test_lanes_work_side_by_side_and_close_their_connections() -> None:
+    lanes = Lanes()
+    log: list[str] = []
+    assert sweep({"a": due(log, "a", 10)}, concurrency=3, lanes=lanes) == 10
+    assert len(lanes.opened) == 3
+    assert all(connection.closed for connection in lanes.opened)
+
+
+def test_o21_a_piece_that_fails_frees_its_lane_and_the_others_go_on(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    log: list[str] = []
+
+    async def broken(connection: Connection) -> bool:
+        raise RuntimeError("the user's text")
+
+    lanes = Lanes()
+    with caplog.at_level(logging.ERROR, "loom.worker"):
+        assert sweep({"broken": broken, "a": due(log, "a", 2)}, lanes=lanes) == 2
+    assert [record.message for record in caplog.records] == ["a piece of work failed"]
+    assert lanes.opened[0].closed
+
+
+def test_a_kind_that_failed_is_tried_again_in_the_next_sweep() -> None:
+    tries = 0
+
+    async def flaky(connection: Connection) -> bool:
+        nonlocal tries
+        tries += 1
+        if tries == 1:
+            raise RuntimeError
+        return tries == 2
+
+    async def whole() -> list[int]:
+        runner = Runner({"flaky": flaky}, Lanes(), 1)
+        return [await runner.sweep(), await runner.sweep()]
+
+    assert asyncio.run(whole()) == [0, 1]
+
+
+def test_a_sweep_without_a_database_ends() -> None:
+    lanes = Lanes(psycopg.OperationalError("away"))
+    log: list[str] = []
+    assert sweep({"a": due(log, "a", 1)}, lanes=lanes, concurrency=2) == 0
+    assert log == []
+
+
+def running(
+    work: Callable[[Runner, asyncio.Task[None]], Any], handlers: dict[str, Handler]
+) -> None:
+    async def whole() -> None:
+        runner = Runner(handlers, Lanes(), 1)
+        task = asyncio.create_task(runner.run())
+        await work(runner, task)
+        async with asyncio.timeout(5):
+            await task
+
+    asyncio.run(whole())
+
+
+def test_a_wake_during_a_sweep_leads_to_another() -> None:
+    looks = 0
+    began, go_on = asyncio.Event(), asyncio.Event()
+    again = asyncio.Event()
+
+    async def handler(connection: Connection) -> bool:
+        nonlocal looks
+        looks += 1
+        if looks == 1:
+            began.set()
+            await go_on.wait()
+        else:
+            again.set()
+        return False
+
+    async def work(runner: Runner, task: asyncio.Task[None]) -> None:
+        runner.wake()
+        await began.wait()
+        runner.wake()
+        go_on.set()
+        async with asyncio.timeout(5):
+            await again.wait()
+        runner.stop()
+
+    running(work, {"a": handler})
+    assert looks == 2
+
+
+def test_a_stop_lets_the_piece_under_way_finish_and_begins_no_other() -> None:
+    done: list[int] = []
+    began, go_on = asyncio.Event(), asyncio.Event()
+
+    async def handler(connection: Connection) -> bool:
+        began.set()
+        await go_on.wait()
+        done.append(1)
+        return True
+
+    async def work(runner: Runner, task: asyncio.Task[None]) -> None:
+        runner.wake()
+        await began.wait()
+        runner.stop()
+        go_on.set()
+
+    running(work, {"a": handler})
+    assert done == [1]

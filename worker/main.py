@@ -1,0 +1,162 @@
+"""The worker process: a heartbeat at each poll, and a sweep when one is asked for or due."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import signal
+from collections.abc import Awaitable, Mapping
+from contextlib import suppress
+from uuid import UUID, uuid4
+
+import psycopg
+
+from loom.migrate import Expected, expected
+from loom.worker.handlers import HANDLERS, Connection, Handler
+from loom.worker.listener import Listener, SchemaMismatch
+from loom.worker.runner import Runner
+
+__all__ = ["SchemaMismatch", "Worker", "run", "run_once"]
+
+log = logging.getLogger("loom.worker")
+
+LOST = (psycopg.OperationalError, TimeoutError, OSError)
+
+FIRST_BACKOFF = 0.1
+LONGEST_BACKOFF = 5.0
+GRACE_SECONDS = 10.0
+
+
+class Worker:
+    """One worker. ``dsn`` is the login ``loom_worker``, ``poll_seconds`` the longest time between
+    two looks at what is due."""
+
+    def __init__(
+        self,
+        dsn: str,
+        *,
+        poll_seconds: float,
+        concurrency: int,
+        handlers: Mapping[str, Handler] = HANDLERS,
+        schema: Expected | None = None,
+    ) -> None:
+        self.worker_id: UUID = uuid4()
+        self._dsn = dsn
+        self._poll_seconds = poll_seconds
+        self._schema = schema or expected()
+        self._runner = Runner(handlers, self._connect, concurrency)
+        self._stop = asyncio.Event()
+
+    def stop(self) -> None:
+        """Ask for an orderly end."""
+        self._stop.set()
+        self._runner.stop()
+
+    async def once(self) -> int:
+        """One look at what is due and everything it finds; return how many pieces were done.
+
+        Raises ``SchemaMismatch``, and what psycopg raises when there is no connection.
+        """
+        listener = await Listener.open(self._dsn)
+        try:
+            await listener.check_schema(self._schema)
+            await listener.beat(self.worker_id)
+            done = await self._runner.sweep()
+            await listener.gone(self.worker_id)
+        finally:
+            await listener.close()
+        return done
+
+    async def run(self) -> None:
+        """Work until stopped. A lost database is waited for; raises ``SchemaMismatch`` when the
+        one that answers is not of this code's schema."""
+        log.info("worker started", extra={"worker_id": str(self.worker_id)})
+        runner = asyncio.create_task(self._runner.run())
+        backoff = FIRST_BACKOFF
+        try:
+            while not self._stop.is_set():
+                try:
+                    listener = await Listener.open(self._dsn)
+                except LOST as failure:
+                    log.warning("no database", extra={"reason": type(failure).__name__})
+                    await self._pause(backoff * random.uniform(0.5, 1.0))
+                    backoff = min(backoff * 2, LONGEST_BACKOFF)
+                    continue
+                backoff = FIRST_BACKOFF
+                await self._attend(listener)
+        finally:
+            self._runner.stop()
+            await _finish(runner)
+            log.info("worker stopped", extra={"worker_id": str(self.worker_id)})
+
+    async def _attend(self, listener: Listener) -> None:
+        """Beat, wake the runner and listen, until stopped or the connection is lost."""
+        try:
+            await listener.check_schema(self._schema)
+            if not await listener.hears():
+                log.warning(
+                    "notifications do not arrive; work is found by polling",
+                    extra={"reason": "a pooler in transaction mode?"},
+                )
+            while not self._stop.is_set():
+                await listener.beat(self.worker_id)
+                self._runner.wake()
+                await self._first(listener.wait(self._poll_seconds))
+            await listener.gone(self.worker_id)
+        except LOST as failure:
+            log.warning("database connection lost", extra={"reason": type(failure).__name__})
+        finally:
+            with suppress(*LOST):
+                await listener.close()
+
+    async def _pause(self, seconds: float) -> None:
+        await self._first(asyncio.sleep(seconds))
+
+    async def _first(self, waiting: Awaitable[object]) -> None:
+        """Await ``waiting``, or its cancellation when the worker is stopped before."""
+        task = asyncio.ensure_future(waiting)
+        stopped = asyncio.ensure_future(self._stop.wait())
+        try:
+            await asyncio.wait((task, stopped), return_when=asyncio.FIRST_COMPLETED)
+            if task.done():
+                await task
+        finally:
+            for each in (task, stopped):
+                each.cancel()
+            await asyncio.gather(task, stopped, return_exceptions=True)
+
+    async def _connect(self) -> Connection:
+        return await psycopg.AsyncConnection.connect(
+            self._dsn, autocommit=True, application_name="loom work"
+        )
+
+
+async def _finish(runner: asyncio.Task[None]) -> None:
+    """Give the work under way some time; what is cut off becomes due again by its lease."""
+    try:
+        await asyncio.wait_for(runner, GRACE_SECONDS)
+    except TimeoutError:
+        log.warning("work under way was cut off", extra={"seconds": GRACE_SECONDS})
+
+
+def run(dsn: str, *, poll_seconds: float, concurrency: int) -> None:
+    """Work until SIGTERM or SIGINT. Raises ``SchemaMismatch``."""
+
+    async def until_stopped() -> None:
+        worker = Worker(dsn, poll_seconds=poll_seconds, concurrency=concurrency)
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, worker.stop)
+        await worker.run()
+
+    asyncio.run(until_stopped())
+
+
+def run_once(dsn: str, *, concurrency: int) -> int:
+    """Do what is due now; return how many pieces that were."""
+
+    async def one_look() -> int:
+        return await Worker(dsn, poll_seconds=0, concurrency=concurrency).once()
+
+    return asyncio.run(one_look())
