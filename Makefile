@@ -38,7 +38,7 @@ test-slow: $(INSTALLED) ## Run only the slow tests
 	$(PYTEST) -m slow $(ARGS)
 
 .PHONY: check
-check: lint types sql-lint ## Check style, types, SQL rules and generated files
+check: lint types docs-check sql-lint ## Check style, types, SQL rules and generated files
 
 .PHONY: lint
 lint: $(INSTALLED)
@@ -51,9 +51,17 @@ lint: $(INSTALLED)
 types: $(INSTALLED)
 	@rm -rf build/typing && mkdir -p build/typing/loom
 	@cd build/typing/loom && for entry in ../../../loom/*; do ln -s "$$entry" .; done && \
-	    ln -s ../../../app ../../../worker ../../../sql . && ln -s ../../tests ../tests
+	    ln -s ../../../app ../../../worker ../../../sql . && ln -s ../../tests ../../scripts ..
 	cd build/typing && ../../$(BIN)/mypy --config-file ../../pyproject.toml \
-	    --cache-dir ../../.mypy_cache -p loom -p tests
+	    --cache-dir ../../.mypy_cache -p loom -p tests -p scripts.reference
+
+.PHONY: docs
+docs: $(INSTALLED) ## Make the generated pages: operations, errors, settings
+	$(BIN)/python -m scripts.reference
+
+.PHONY: docs-check
+docs-check: $(INSTALLED)
+	$(BIN)/python -m scripts.reference --check
 
 # The rules for SQL, and whether the stored picture of the schema is current, are tests: they need
 # the schema in a database.
@@ -66,6 +74,13 @@ sql-lint: $(INSTALLED)
 format: $(INSTALLED) ## Put the Python code in the project's format
 	$(BIN)/ruff check --fix --exit-zero --quiet .
 	$(BIN)/ruff format .
+
+# setuptools would take over what a former build left behind.
+.PHONY: wheel
+wheel: $(INSTALLED) ## Build the package into dist/
+	@rm -rf build/lib build/bdist.*
+	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
+	@rm -rf build/lib build/bdist.*
 
 .PHONY: constraints
 constraints: ## Renew constraints.txt: the newest releases that pyproject.toml allows

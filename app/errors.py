@@ -162,7 +162,7 @@ ERRORS: tuple[ErrorCode, ...] = (
         False,
         "LM302",
         "The caller may not do this.",
-        ("reason",),
+        ("reason", "needed"),
     ),
     ErrorCode(
         "WORKING_MEMORY_LIMIT_EXCEEDED",

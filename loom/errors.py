@@ -177,10 +177,11 @@ class AuthRequired(NotAllowed):
 
 
 class AuthInsufficient(NotAllowed):
-    """The token's role or bounds do not allow this."""
+    """The token's role or bounds do not allow this; ``needed`` is the role where that is why."""
 
     code = "AUTH_INSUFFICIENT"
     reason: str | None
+    needed: str | None
 
 
 class WorkingMemoryLimitExceeded(OverLimit):

@@ -96,7 +96,7 @@ class Installation:
         while not self._closed.wait(wait):
             try:
                 wait = min(wait * 2, LONGEST_BACKOFF) if self._revived() else LOOK_SECONDS
-            except EmbeddedError as error:
+            except (EmbeddedError, OSError) as error:
                 self._say(f"PostgreSQL died and does not start again: {error}")
                 wait = min(wait * 2, LONGEST_BACKOFF)
 

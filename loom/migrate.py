@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import psycopg
+from psycopg import errors
 
 from loom.migrate_errors import MigrationError
 from loom.migrate_functions import apply_functions, refuse_undeclared
@@ -48,14 +49,12 @@ _POLL_SECONDS = 0.1
 _LOG_WAIT_SECONDS = 5.0
 
 # Roles and databases may carry time-outs and a path of their own; a migration runs without them. It
-# does not queue for ever behind a long transaction, because all others would queue behind it. A
-# statement whose client was killed ends soon, and with it the lock.
+# does not queue for ever behind a long transaction, because all others would queue behind it.
 _SESSION = (
     "set search_path = ''",
     "set statement_timeout = 0",
     "set idle_in_transaction_session_timeout = 0",
     "set lock_timeout = '60s'",
-    "set client_connection_check_interval = '1s'",
     "set client_min_messages = warning",
 )
 
@@ -136,8 +135,7 @@ def migrate_connection(
     """As `migrate`, on an open connection, whose session settings it changes."""
     tree = SqlTree.read(root)
     check_server(conn)
-    for setting in _SESSION:
-        conn.execute(setting)
+    _prepare_session(conn)
     with _only_applier(conn, wait_seconds, log):
         # Before anything is touched, as far as this login may look already.
         read_status(conn, tree).refuse_unless_ours()
@@ -157,6 +155,15 @@ def migrate_connection(
         else:
             refuse_undeclared(conn, tree)
     return Report(state.pending, functions_due, roles)
+
+
+def _prepare_session(conn: Connection) -> None:
+    for setting in _SESSION:
+        conn.execute(setting)
+    # A statement whose client was killed ends soon, and with it the lock. Servers on systems that
+    # cannot watch a connection refuse the setting; there the lock stays until the statement's end.
+    with suppress(errors.InvalidParameterValue), conn.transaction():
+        conn.execute("set client_connection_check_interval = '1s'")
 
 
 @contextmanager

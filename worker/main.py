@@ -72,26 +72,28 @@ class Worker:
         """Work until stopped. A lost database is waited for; raises ``SchemaMismatch`` when the
         one that answers is not of this code's schema."""
         log.info("worker started", extra={"worker_id": str(self.worker_id)})
-        runner = asyncio.create_task(self._runner.run())
+        work = asyncio.create_task(self._runner.run())
         backoff = FIRST_BACKOFF
         try:
             while not self._stop.is_set():
-                try:
-                    listener = await Listener.open(self._dsn)
-                except LOST as failure:
-                    log.warning("no database", extra={"reason": type(failure).__name__})
-                    await self._pause(backoff * random.uniform(0.5, 1.0))
-                    backoff = min(backoff * 2, LONGEST_BACKOFF)
-                    continue
-                backoff = FIRST_BACKOFF
-                await self._attend(listener)
+                if await self._attend(work):
+                    backoff = FIRST_BACKOFF
+                await self._pause(backoff * random.uniform(0.5, 1.0))
+                backoff = min(backoff * 2, LONGEST_BACKOFF)
         finally:
             self._runner.stop()
-            await _finish(runner)
+            await _finish(work)
             log.info("worker stopped", extra={"worker_id": str(self.worker_id)})
 
-    async def _attend(self, listener: Listener) -> None:
-        """Beat, wake the runner and listen, until stopped or the connection is lost."""
+    async def _attend(self, work: asyncio.Task[None]) -> bool:
+        """Connect, then beat, wake the runner and listen, until stopped or the connection is
+        lost; return whether there was a heartbeat."""
+        beats = 0
+        try:
+            listener = await Listener.open(self._dsn)
+        except LOST as failure:
+            log.warning("no database", extra={"reason": type(failure).__name__})
+            return False
         try:
             await listener.check_schema(self._schema)
             if not await listener.hears():
@@ -100,7 +102,10 @@ class Worker:
                     extra={"reason": "a pooler in transaction mode?"},
                 )
             while not self._stop.is_set():
+                if work.done():
+                    work.result()  # a heartbeat of a worker that no longer works would be a lie
                 await listener.beat(self.worker_id)
+                beats += 1
                 self._runner.wake()
                 await self._first(listener.wait(self._poll_seconds))
             await listener.gone(self.worker_id)
@@ -109,6 +114,7 @@ class Worker:
         finally:
             with suppress(*LOST):
                 await listener.close()
+        return beats > 0
 
     async def _pause(self, seconds: float) -> None:
         await self._first(asyncio.sleep(seconds))
@@ -132,10 +138,10 @@ class Worker:
         )
 
 
-async def _finish(runner: asyncio.Task[None]) -> None:
+async def _finish(work: asyncio.Task[None]) -> None:
     """Give the work under way some time; what is cut off becomes due again by its lease."""
     try:
-        await asyncio.wait_for(runner, GRACE_SECONDS)
+        await asyncio.wait_for(work, GRACE_SECONDS)
     except TimeoutError:
         log.warning("work under way was cut off", extra={"seconds": GRACE_SECONDS})
 

@@ -64,6 +64,8 @@ def _parser() -> argparse.ArgumentParser:
         return made
 
     command("up", _up, "Run database, API and worker together until Ctrl-C.")
+    demo = command("demo", _demo, "Show a session on a database of its own, then remove it.")
+    demo.add_argument("--keep", action="store_true", help="stay up until Ctrl-C")
     serve = command("serve", _serve, "Run the API.")
     serve.add_argument("--socket", type=int, help=argparse.SUPPRESS)
     worker = command("worker", _worker, "Run a worker.")
@@ -130,6 +132,13 @@ def _up(args: argparse.Namespace) -> int:
     from loom.cli.launcher import up
 
     up(_settings(), lambda text: print(text, flush=True))
+    return 0
+
+
+def _demo(args: argparse.Namespace) -> int:
+    from loom.cli.demo import demo
+
+    demo(lambda text: print(text, flush=True), keep=args.keep)
     return 0
 
 

@@ -11,7 +11,7 @@ import asyncio
 import os
 import signal
 import socket
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, suppress
 from typing import Any
 
@@ -26,28 +26,33 @@ from loom.settings import Settings, is_loopback
 READY_SECONDS = 60.0
 
 Say = Callable[[str], None]
+Session = Callable[[str], Awaitable[None]]
 
 
 class LauncherError(Exception):
     """Loom cannot be started; the text says why and what to do."""
 
 
-def up(settings: Settings, say: Say) -> None:
+def up(settings: Settings, say: Say, session: Session | None = None) -> None:
     """Run everything until SIGINT or SIGTERM; ``say`` gets what the person should know.
 
-    Raises ``LauncherError``, and what preparing the database raises.
+    ``session`` is called with the URL when all is up, in place of the welcome, and all stops when
+    it returns. Raises ``LauncherError``, and what preparing the database or ``session`` raises.
     """
     if settings.auth == "open" and not is_loopback(settings.host):
         raise LauncherError("Open mode needs a loopback address: set LOOM_HOST to 127.0.0.1.")
     with _listen(settings) as listener:
-        asyncio.run(_Launcher(settings, listener, say).run())
+        asyncio.run(_Launcher(settings, listener, say, session).run())
 
 
 class _Launcher:
-    def __init__(self, settings: Settings, listener: socket.socket, say: Say) -> None:
+    def __init__(
+        self, settings: Settings, listener: socket.socket, say: Say, session: Session | None
+    ) -> None:
         self._settings = settings
         self._listener = listener
         self._say = say
+        self._session = session
         self._installation = Installation(settings, say)
         self._stop = asyncio.Event()
         self._children: list[Child] = []
@@ -73,15 +78,13 @@ class _Launcher:
             stack.push_async_callback(_cancel, keepers)
             stack.push_async_callback(self._stop_children)
             await self._until_ready()
-            if not self._stop.is_set():
-                self._say(welcome(self._settings, _url(self._listener)))
-            stopped = asyncio.create_task(self._stop.wait())
+            ends = [asyncio.create_task(each) for each in (self._stop.wait(), self._visit())]
             # A keeper ends only by failing in a way that nothing here can mend.
-            await asyncio.wait((stopped, *keepers), return_when=asyncio.FIRST_COMPLETED)
-            stopped.cancel()
-            for keeper in keepers:
-                if keeper.done():
-                    keeper.result()
+            await asyncio.wait((*ends, *keepers), return_when=asyncio.FIRST_COMPLETED)
+            for each in (*ends, *keepers):
+                if each.done():
+                    each.result()
+            await _cancel(ends)
             self._say("Stopping.")
 
     def _on_signal(self) -> None:
@@ -137,6 +140,16 @@ class _Launcher:
                         return
                 await self._pause(0.05)
 
+    async def _visit(self) -> None:
+        """The session, where there is one; else the welcome, and nothing more."""
+        url = _url(self._listener)
+        if self._session is not None:
+            await self._session(url)
+            return
+        if not self._stop.is_set():
+            self._say(welcome(self._settings, url))
+        await self._stop.wait()
+
     async def _stop_children(self) -> None:
         await asyncio.gather(*(child.stop() for child in self._children))
 
@@ -145,7 +158,7 @@ class _Launcher:
             await asyncio.wait_for(self._stop.wait(), seconds)
 
 
-async def _cancel(tasks: list[asyncio.Task[None]]) -> None:
+async def _cancel(tasks: Sequence[asyncio.Task[Any]]) -> None:
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)

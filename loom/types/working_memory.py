@@ -52,7 +52,9 @@ CharLimit = Annotated[
 IfAbsent = Annotated[
     bool, Meta(description="Refuse with ALREADY_EXISTS when the block is already live.")
 ]
-Description = Annotated[str, Meta(description="What the block is for. Never rendered.")]
+Description = Annotated[
+    str, Meta(max_length=1000, description="What the block is for. Never rendered.")
+]
 ReadOnly = Annotated[
     bool,
     Meta(description="Admin only. A read-only block answers writers' changes with LOCKED."),
@@ -79,7 +81,12 @@ Old = Annotated[
 ]
 New = Annotated[str, Meta(description="What stands in its place; may be empty.")]
 ExpectedCount = Annotated[
-    int, Meta(ge=1, description="Refuse with COUNT_MISMATCH unless exactly this many are found.")
+    int,
+    Meta(
+        ge=1,
+        le=1_000_000,
+        description="Refuse with COUNT_MISMATCH unless exactly this many are found.",
+    ),
 ]
 IncludeDeleted = Annotated[bool, Meta(description="Also list tombstones; false when left out.")]
 BlockKeys = Annotated[

@@ -361,3 +361,19 @@ def test_up_works_on_a_server_of_the_users(
             assert http.post(url, json={"content": "x"}).status_code == 200
         assert process.stop() == 0
     assert not (tmp_path / "data").exists()
+
+
+def test_without_the_server_packages_the_missing_one_is_named(variables: dict[str, str]) -> None:
+    code = (
+        "import sys; sys.modules['psycopg'] = None; "
+        "from loom.cli import main; sys.exit(main(['migrate']))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=environment(variables),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr == "loom: psycopg is not installed: pip install 'loom-memory[server]'\n"

@@ -20,8 +20,8 @@ TOMBSTONE = (*LIVE, step(DELETE))
 class Case:
     """What stands before, the two writes, and what the second must come to.
 
-    `after` is the text at the end (None: no live block); `answer` are fields of the second's answer,
-    or of its refusal `sqlstate`.
+    `after` is the text at the end, None where no block is live. `answer` are fields of what the
+    second answers, or of its refusal `sqlstate`.
     """
 
     name: str

@@ -254,3 +254,43 @@ def test_a_batch_that_is_no_list_of_requests_is_refused_with_a_key_as_without(
         with conn.transaction(force_rollback=True):
             outcome = perform(conn, Step("batch", {"org": "acme", "requests": requests}, key))
             assert outcome.sqlstate == "LM001"
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ({"a": {}, "b": 1}, {"a": {"b": 1}}),
+        ({"a": [1], "b": 2}, {"a": [1, "b", 2]}),
+        ({"a": [[1], [2]]}, {"a": [[1, [2]]]}),
+        ({"a": [[], [1]]}, {"a": [[[1]]]}),
+        ({"a": 1}, {"a": "1"}),
+        ({"a": True}, {"a": "true"}),
+        ({"a": ["b", "c"]}, {"a": ["c", "b"]}),
+        ({"a": "\u00e9"}, {"a": "e\u0301"}),
+    ],
+)
+def test_a_key_tells_requests_apart_that_differ_only_in_shape(
+    acme: Database, first: object, second: object
+) -> None:
+    """As items of a batch, which is answered whatever its items look like."""
+    conn = acme.connect(WRITER)
+    for number, item in enumerate((first, second)):
+        assert isinstance(item, dict)
+        batch = {"org": "acme", "requests": [{"op": "working_memory.get", **item}]}
+        outcome = perform(conn, Step("batch", batch, "k"))
+        assert outcome.sqlstate == ("LM206" if number else None)
+
+
+def test_a_key_takes_equal_requests_for_one(acme: Database) -> None:
+    """Order of fields, spaces and how a number is written are no difference."""
+    conn = acme.connect(WRITER)
+    answers = [
+        conn.execute(
+            "select loom.execute('working_memory.set', %s::jsonb, 'k')", (request,)
+        ).fetchone()
+        for request in (
+            '{"org": "acme", "namespace": "dev", "content": "x", "char_limit": 100}',
+            '{"char_limit":1e2,"content":"\\u0078","namespace":"dev","org":"acme"}',
+        )
+    ]
+    assert answers[0] == answers[1]

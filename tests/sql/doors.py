@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from psycopg.types.json import Jsonb
@@ -42,6 +42,18 @@ def execute(conn: Connection, op: str, /, *, key: str | None = None, **request: 
 def batch(conn: Connection, *requests: Answer, **fields: Any) -> list[Answer]:
     """Runs `loom.batch` directly; its results."""
     return operate(conn, "batch", requests=list(requests), **fields)["results"]  # type: ignore[no-any-return]
+
+
+def pages_of(conn: Connection, op: str, /, **request: Any) -> Iterator[Answer]:
+    """Every page of a list, following the cursors to the end."""
+    cursors: set[str] = set()
+    page = operate(conn, op, **request)
+    yield page
+    while page["next_cursor"] is not None:
+        assert page["next_cursor"] not in cursors, "the pages go round in a circle"
+        cursors.add(page["next_cursor"])
+        page = operate(conn, op, **{**request, "cursor": page["next_cursor"]})
+        yield page
 
 
 Door = Callable[..., Answer]

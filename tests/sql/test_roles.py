@@ -37,19 +37,6 @@ def test_a_role_executes_just_these_functions(db: Connection, role: str) -> None
     assert {name for (name,) in rows} == ALLOWED[role]
 
 
-@pytest.mark.parametrize("role", [*ALLOWED, "public"])
-def test_no_client_role_has_a_right_on_any_table(db: Connection, role: str) -> None:
-    rows = db.execute(
-        "select relname, privilege from pg_class cross join unnest("
-        "array['select', 'insert', 'update', 'delete', 'truncate', 'references', 'trigger'])"
-        " as privilege where relnamespace = 'loom'::regnamespace"
-        " and relkind in ('r', 'p', 'v', 'S')"
-        " and has_table_privilege(%s, oid, privilege)",
-        (role,),
-    ).fetchall()
-    assert rows == []
-
-
 @pytest.mark.parametrize("op", VALID)
 @pytest.mark.parametrize("role", RANKS)
 def test_an_operation_is_open_to_its_rank_and_those_above(

@@ -39,7 +39,7 @@ USERS = ("-", "a", "a%", "A")
 KEYS = ("a", "a%", "scratchpad")
 
 # What a caller of an org might try as an id of its own request.
-ATTEMPTS = ("a", "A", "a%", "a_", "%", "-")
+ATTEMPTS = ("a", "A", "a%", "%", "-")
 
 
 @dataclass(frozen=True)

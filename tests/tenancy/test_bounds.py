@@ -13,8 +13,8 @@ from tests.calls import Answer, Token, acting_as, call, mint_token, operate, ref
 from tests.tenancy.orgs import Connection, rows_by_org, text_of
 from tests.tenancy.requests import own_fields
 
-USERS = ("-", "u", "U", "u%", "u ", "\u00fc", "u\u0308", "uu")
-SESSIONS = ("-", "s", "S", "s%")
+USERS = ("-", "u", "U", "u%", "\u00fc", "u\u0308")
+SESSIONS = ("-", "s", "S")
 NAMESPACES = ("n", "N", "n%")
 
 SETTINGS = (

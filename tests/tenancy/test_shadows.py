@@ -56,7 +56,7 @@ def operator(database: Database) -> Connection:
         mint_token(conn, org=org)
     conn.execute("select loom.service_bind(%s, 'mine')", (SERVICE,))
     conn.execute("create schema evil")
-    conn.execute("grant all on schema evil to loom_test_writer, loom_gateway")
+    conn.execute("grant all on schema evil to public")
     return conn
 
 

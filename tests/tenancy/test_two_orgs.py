@@ -146,6 +146,27 @@ def test_o62_a_token_of_another_org_cannot_be_revoked(db: Connection, orgs: list
             assert call(db, other.token, "namespace.list")["items"]
 
 
+@pytest.mark.parametrize("door_name", ["service", "open mode"])
+def test_o61_a_key_used_in_one_org_is_free_in_another(
+    db: Connection, orgs: list[Org], door_name: str
+) -> None:
+    """The same caller, the same key, the same request but for the org."""
+    request = {"namespace": "a", "user_id": "a", "addition": "x"}
+    answers = []
+    db.execute("select loom.open_mode_set(60)")
+    for org in orgs:
+        db.execute("select loom.service_bind(%s, %s)", (SERVICE, org.name))
+        with acting_as(db, DOORS[door_name][0]):
+            if door_name == "service":
+                wanted = {"org": org.name, **request}
+                answers.append(execute(db, "working_memory.append", wanted, "key a"))
+            else:
+                answers.append(
+                    call(db, None, "working_memory.append", key="key a", org=org.name, **request)
+                )
+    assert [answer["org"] for answer in answers] == [org.name for org in orgs]
+
+
 def test_names_are_kept_apart_as_they_were_given(db: Connection, orgs: list[Org]) -> None:
     assert [org.token.answer["org"] for org in orgs] == list(COLLIDING)
     assert len({org.token.org_id for org in orgs}) == len(COLLIDING)

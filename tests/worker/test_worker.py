@@ -15,6 +15,7 @@ from loom.migrate import Expected
 from loom.worker.handlers import Connection, Handler
 from loom.worker.listener import Listener, SchemaMismatch
 from loom.worker.main import Worker
+from loom.worker.runner import Runner
 from tests.databases import Database
 
 LONG = 3600.0
@@ -225,6 +226,47 @@ def one_look(database: Database, schema: Expected | None = None) -> None:
 def test_o74_a_worker_refuses_a_schema_that_is_not_its_own(clean_database: Database) -> None:
     with pytest.raises(SchemaMismatch, match="9999_later"):
         one_look(clean_database, Expected("9999_later", "00"))
+
+
+def test_o47_a_worker_that_no_longer_works_does_not_go_on_showing_itself(
+    clean_database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def broken(self: Runner) -> int:
+        raise RuntimeError("a fault in the runner")
+
+    monkeypatch.setattr(Runner, "sweep", broken)
+
+    async def whole() -> None:
+        worker = Worker(login(clean_database), poll_seconds=0.05, concurrency=1)
+        async with asyncio.timeout(20):
+            with pytest.raises(RuntimeError):
+                await worker.run()
+
+    asyncio.run(whole())
+
+
+def test_a_database_that_fails_at_once_is_asked_ever_less_often(
+    clean_database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pauses: list[float] = []
+
+    async def refuse(self: Listener, worker_id: object) -> None:
+        raise psycopg.OperationalError("canceled by lock time-out")
+
+    async def pause(self: Worker, seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == 8:
+            self.stop()
+
+    monkeypatch.setattr(Listener, "beat", refuse)
+    monkeypatch.setattr(Worker, "_pause", pause)
+
+    async def whole() -> None:
+        await Worker(login(clean_database), poll_seconds=LONG, concurrency=1).run()
+
+    asyncio.run(whole())
+    for longest, waited in zip((0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5.0, 5.0), pauses, strict=True):
+        assert longest / 2 <= waited <= longest
 
 
 def test_a_worker_ends_when_the_schema_changes_under_it(clean_database: Database) -> None:

@@ -16,7 +16,7 @@ begin
   end if;
   -- Refuses what is no object, and a client's own _caller, which is an unknown field like any other.
   if jsonb_typeof(p_request) is distinct from 'object' or p_request ? '_caller' then
-    perform loom._check_fields(p_request, (select accepted from loom.operation where op = p_op));
+    perform loom._check_fields(p_request, coalesce((select accepted from loom.operation where op = p_op), '{}'));
   end if;
   v_answer := loom._run(p_op, p_request || jsonb_build_object('_caller', v_grant), p_idempotency_key);
   if v_grant ->> 'touch' is not null then

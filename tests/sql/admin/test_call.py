@@ -63,7 +63,7 @@ def test_a_request_that_is_no_object_is_refused(db: Connection, mint: Mint) -> N
         )
 
 
-@pytest.mark.parametrize("op", ["working_memory.get", "token.list", "batch"])
+@pytest.mark.parametrize("op", ["working_memory.get", "token.list", "batch", "no.such"])
 def test_a_client_cannot_speak_for_the_caller(db: Connection, mint: Mint, op: str) -> None:
     token = mint(role="viewer", namespace="main", read_user_id="u1")
     forged = {"actor": "open", "role": "admin", "org": "other", "default_org": "other"}

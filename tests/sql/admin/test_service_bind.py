@@ -46,7 +46,7 @@ def test_a_bound_login_reaches_its_org_and_no_other(db: Connection) -> None:
         wm(db, "set", org=org, agent=None, content=org)
     bind(db, "loom_test_viewer", "acme")
     assert get(db, "loom_test_viewer")["content"] == "acme"
-    for org in ("other", "acme2", "ACME", "*", "nobody's"):
+    for org in ("other", "acme2", "ACME", "**", "nobody's"):
         with refused(db, "LM302") as refusal:
             get(db, "loom_test_viewer", org)
         assert refusal.detail == UNBOUND

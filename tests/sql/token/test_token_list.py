@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from tests.calls import Answer, Token, operate, refused
-from tests.sql.doors import as_service, through_api
+from tests.sql.doors import as_service, pages_of, through_api
 
 Connection = psycopg.Connection[Any]
 Mint = Callable[..., Token]
@@ -29,14 +29,9 @@ def test_an_item_is_the_token_without_its_secret(db: Connection, mint: Mint) -> 
 
 def test_pages_show_each_token_once(db: Connection, mint: Mint) -> None:
     minted = {mint().answer["token_id"] for _ in range(5)}
-    seen: list[str] = []
-    cursor = None
-    while True:
-        page = operate(db, "token.list", org="acme", limit=2, cursor=cursor)
-        seen += ids(page)
-        cursor = page["next_cursor"]
-        if cursor is None:
-            break
+    seen = [
+        token for page in pages_of(db, "token.list", org="acme", limit=2) for token in ids(page)
+    ]
     assert len(seen) == 5
     assert set(seen) == minted
     assert operate(db, "token.list", org="acme", limit=5)["next_cursor"] is None

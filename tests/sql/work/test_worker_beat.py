@@ -79,3 +79,10 @@ def test_only_the_worker_beats(db: Connection, login: str) -> None:
     ):
         with refused(db, "42501"), acting_as(db, login):
             db.execute(statement)
+
+
+def test_a_beat_of_no_worker_is_refused(db: Connection) -> None:
+    with acting_as(db, "loom_worker"), refused(db, "LM001") as refusal:
+        db.execute("select loom.worker_beat(null)")
+    assert refusal.detail["field"] == "p_worker_id"
+    assert workers(db) == []

@@ -10,7 +10,7 @@ import pytest
 
 from tests.calls import refused
 from tests.databases import Clock
-from tests.sql.doors import as_service, wm
+from tests.sql.doors import IDENTITY, as_service, pages_of, wm
 from tests.sql.texts import sha256
 
 Connection = psycopg.Connection[Any]
@@ -18,13 +18,10 @@ Connection = psycopg.Connection[Any]
 
 def keys_by_page(db: Connection, **request: Any) -> list[list[str]]:
     """The keys of every page, following the cursors to the end."""
-    pages, cursor = [], None
-    while True:
-        page = wm(db, "list", cursor=cursor, **request)
-        pages.append([item["block_key"] for item in page["items"]])
-        cursor = page["next_cursor"]
-        if cursor is None:
-            return pages
+    return [
+        [item["block_key"] for item in page["items"]]
+        for page in pages_of(db, "working_memory.list", **{**IDENTITY, **request})
+    ]
 
 
 def test_an_item_is_everything_but_the_text(db: Connection, clock: Clock) -> None:

@@ -1,0 +1,178 @@
+"""What clients wrote and were told, what is there in the end, and whether the two agree.
+
+There are two kinds of blocks. A shared block only grows, a line at a time, by whoever writes: its
+line number n was written by the write that made version n. An own block has one writer, which
+replaces or deletes it: its write number n makes version n. So each version can be accounted for.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Write:
+    """One write to one block. `text` is told apart from that of every other write.
+
+    `version` is what the client was told, None when it was told nothing: then the write may have
+    been carried out or not. In an own block `text` None means that the block was deleted. Writes
+    with the same `together` were one batch: all of them are there, or none.
+    """
+
+    block: str
+    text: str | None
+    version: int | None
+    together: str = ""
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block as it stands in the end; `content` None is a tombstone."""
+
+    content: str | None
+    version: int
+
+
+@dataclass
+class History:
+    """Everything that happened: shared writes in any order, own ones in the order of their writer.
+
+    `reads` are a block's version that a client saw and the least it had to be, since the client had
+    been told of it.
+    """
+
+    shared: list[Write] = field(default_factory=list)
+    own: dict[str, list[Write]] = field(default_factory=lambda: defaultdict(list))
+    reads: list[tuple[str, int, int]] = field(default_factory=list)
+
+    @property
+    def acknowledged(self) -> int:
+        """How many writes were answered."""
+        return sum(write.version is not None for write in self._all())
+
+    @property
+    def unanswered(self) -> int:
+        """How many writes were cut off."""
+        return sum(write.version is None for write in self._all())
+
+    def _all(self) -> Iterator[Write]:
+        yield from self.shared
+        for writes in self.own.values():
+            yield from writes
+
+
+@dataclass
+class Verdict:
+    """What is wrong, in words; nothing should be.
+
+    `lost`: acknowledged and not there. `doubled`: there twice. `gaps`: versions that nobody made,
+    or that another write made than the one which was told so. `torn`: half a batch. `stale`: a read
+    that did not show what had been acknowledged before. `unknown`: there, and nobody wrote it.
+    """
+
+    lost: list[str] = field(default_factory=list)
+    doubled: list[str] = field(default_factory=list)
+    gaps: list[str] = field(default_factory=list)
+    torn: list[str] = field(default_factory=list)
+    stale: list[str] = field(default_factory=list)
+    unknown: list[str] = field(default_factory=list)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many of each."""
+        return {name: len(found) for name, found in vars(self).items()}
+
+    @property
+    def clean(self) -> bool:
+        """Whether nothing is wrong."""
+        return not any(self.counts.values())
+
+    def report(self) -> str:
+        """All of it, the first few of each."""
+        lines = [", ".join(f"{name} {count}" for name, count in self.counts.items())]
+        for name, found in vars(self).items():
+            lines += [f"  {name}: {each}" for each in found[:10]]
+        return "\n".join(lines)
+
+
+def check(history: History, final: Mapping[str, Block]) -> Verdict:
+    """Replay what was acknowledged, and compare it with what is there."""
+    verdict = Verdict()
+    by_block: dict[str, list[Write]] = defaultdict(list)
+    for write in history.shared:
+        by_block[write.block].append(write)
+    for block, writes in by_block.items():
+        _check_shared(block, writes, final.get(block), verdict)
+    for block, writes in history.own.items():
+        _check_own(block, writes, final.get(block), verdict)
+    _check_batches(history.shared, final, verdict)
+    for block in final.keys() - by_block.keys() - history.own.keys():
+        verdict.unknown.append(f"block {block}")
+    for block, seen, least in history.reads:
+        if seen < least:
+            verdict.stale.append(f"{block}: version {seen} after {least} was acknowledged")
+    return verdict
+
+
+def _lines(block: Block | None) -> list[str]:
+    return block.content.split("\n") if block is not None and block.content is not None else []
+
+
+def _check_shared(block: str, writes: list[Write], final: Block | None, verdict: Verdict) -> None:
+    lines = _lines(final)
+    count = Counter(lines)
+    wanted = {write.text for write in writes}
+    for write in writes:
+        where = f"{block}: {write.text}"
+        if write.text is not None and count[write.text] > 1:
+            verdict.doubled.append(f"{where} stands there {count[write.text]} times")
+        if write.version is None:
+            continue
+        if write.text not in count:
+            verdict.lost.append(f"{where}, acknowledged as version {write.version}")
+        elif lines[write.version - 1 : write.version] != [write.text]:
+            verdict.gaps.append(f"{where}, acknowledged as version {write.version}, is another")
+    verdict.unknown += [f"{block}: line {line}" for line in count if line not in wanted]
+    if final is not None and final.version != len(lines):
+        verdict.gaps.append(f"{block}: version {final.version} with {len(lines)} lines")
+    told = Counter(write.version for write in writes if write.version is not None)
+    verdict.gaps += [f"{block}: version {each} told {n} times" for each, n in told.items() if n > 1]
+
+
+def _check_own(block: str, writes: list[Write], final: Block | None, verdict: Verdict) -> None:
+    for number, write in enumerate(writes, start=1):
+        if write.version is None:
+            continue
+        where = f"{block}: write {number} was acknowledged as version {write.version}"
+        if write.version > number:
+            # The excess stays for all later writes: told once.
+            verdict.doubled.append(f"{where}: one before it, or it, was carried out twice")
+            break
+        if write.version < number:
+            verdict.lost.append(f"{where}: one before it is gone")
+            break
+    done = [write for write in writes if write.version is not None]
+    if not done:
+        return
+    version = final.version if final is not None else 0
+    last = done[-1].version or 0
+    if version < last:
+        verdict.lost.append(f"{block}: stands at version {version}, {last} was acknowledged")
+    elif version > len(writes):
+        verdict.doubled.append(f"{block}: stands at version {version} after {len(writes)} writes")
+    elif final is not None and final.content != writes[version - 1].text:
+        verdict.gaps.append(f"{block}: version {version} has another write's text")
+
+
+def _check_batches(writes: Iterable[Write], final: Mapping[str, Block], verdict: Verdict) -> None:
+    batches: dict[str, list[Write]] = defaultdict(list)
+    for write in writes:
+        if write.together:
+            batches[write.together].append(write)
+    lines = {block: set(_lines(each)) for block, each in final.items()}
+    for name, parts in batches.items():
+        there = [part.text in lines.get(part.block, ()) for part in parts]
+        if any(there) and not all(there):
+            verdict.torn.append(f"batch {name}: {sum(there)} of {len(there)} writes are there")

@@ -1,0 +1,63 @@
+"""``loom demo``: a session on a database of its own, and nothing left of it."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from tests.cli.processes import Process, children, running, started, until
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks into /proc")
+
+# The caller's own settings are nothing to the demo.
+OTHERS = {"LOOM_DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none", "LOOM_AUTH": "required"}
+
+
+def folder(demo: Process) -> Path:
+    line = demo.wait_for("with its data in")
+    return Path(line.rpartition(" ")[2].strip())
+
+
+def answers(said: str, call: str) -> list[str]:
+    """What stands in the line after each line with this call."""
+    lines = said.splitlines()
+    return [lines[place + 1] for place, line in enumerate(lines) if call in line]
+
+
+def test_it_shows_a_session_and_leaves_nothing_behind() -> None:
+    with started("demo", env=OTHERS) as demo:
+        made = folder(demo)
+        assert demo.ended() == 0, demo.said
+    said = demo.said
+    assert not made.exists()
+    assert '    <working-memory block="state">ticket 4812' in said
+    assert "customer: user, rules: namespace" in said
+    first, second = answers(said, '"if_match_sha256"')
+    assert json.loads(first.split(" ", 3)[3].replace(", …", "")) == {"version": 3}
+    assert "409 STALE_WRITE" in second
+    assert '"current_version": 3' in second
+    batch = re.findall(r"^    → (\d+)", said, re.MULTILINE)
+    assert batch == ["200", "404", "200"]
+    replayed = answers(said, "Idempotency-Key")
+    assert len(replayed) == 2
+    assert replayed[0] == replayed[1]
+    assert said.count("40 EUR paid back") == 3  # sent twice, stored once
+
+
+def test_kept_it_stays_up_until_it_is_told_to_stop() -> None:
+    with started("demo", "--keep", env=OTHERS) as demo:
+        made = folder(demo)
+        url = re.findall(r"http://[\d.:]+", demo.wait_for("It stays up at"))[0]
+        body = {"org": "demo", "namespace": "support", "agent": "triage", "block_key": "log"}
+        answer = httpx2.post(f"{url}/v1/working_memory.get", json=body, trust_env=False).json()
+        assert answer["content"] == "mail sent\n40 EUR paid back"
+        processes = children(demo.process.pid)
+        assert processes
+        assert demo.stop(signal.SIGTERM) == 0
+    assert not made.exists()
+    until("all have ended", lambda: not any(running(pid) for pid in processes))

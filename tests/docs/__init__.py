@@ -1,0 +1,1 @@
+"""The generated pages, and everything that must say the same as they do."""

@@ -1,0 +1,1 @@
+"""Generated and hostile input, at every door."""

@@ -1,0 +1,213 @@
+"""Every SQL function, called by every client role with what it does not expect.
+
+Allowed are the LM errors and PostgreSQL's own word about a type, a missing right or a text that is
+no JSON; never an internal error, a broken constraint, a row that changed though the call was
+refused, or a call that takes seconds.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator
+from random import Random
+
+import pytest
+from psycopg import sql
+
+from tests.calls import Token, mint_token
+from tests.cluster import SERVICES
+from tests.databases import Database
+from tests.fuzz.doors import doors
+from tests.fuzz.functions import (
+    CLIENTS,
+    NO_SUCH_FUNCTION,
+    NOT_PERMITTED,
+    TOO_COMPLEX,
+    Caller,
+    Function,
+    functions,
+)
+from tests.fuzz.hostile import ARGUMENTS, BROKEN, PLAIN, Raw, array
+from tests.fuzz.requests import Request, hostile_requests, mixed_requests, operations
+
+ORG = "acme"
+SEED = 11
+PER_OPERATION = 150
+"""Requests of each operation in the test run; by `make fuzz` it is all of them."""
+
+NOT_JSON = frozenset({"22P02", "22P05", "22021", "22003", TOO_COMPLEX})
+
+
+@pytest.fixture
+def caller(fuzzed: Database) -> Iterator[Caller]:
+    """Sessions of every client; the services among them are bound to the org."""
+    admin = fuzzed.connect()
+    for login in SERVICES:
+        admin.execute("select loom.service_bind(%s, %s)", (login, ORG))
+    admin.execute(
+        "select loom.working_memory_set(%s)",
+        (json.dumps({"org": ORG, "namespace": "main", "block_key": "live", "content": "old"}),),
+    )
+    admin.execute("select loom.open_mode_set(60)")
+    made = Caller(fuzzed)
+    yield made
+    made.finish()
+
+
+@pytest.fixture(scope="module")
+def all_functions(fuzzed: Database) -> list[Function]:
+    return functions(fuzzed.connect())
+
+
+def test_a_client_without_the_right_is_refused_by_every_function(
+    caller: Caller, all_functions: list[Function]
+) -> None:
+    for function, client in itertools.product(all_functions, CLIENTS):
+        if client not in function.callers:
+            # Not null, where there is a value: a strict function of null is not called at all.
+            arguments = [_plain(each) for each in function.types]
+            answer = caller.attempt(
+                client, function.name, function.call(), arguments, allowed={NOT_PERMITTED}
+            )
+            assert answer is None, (client, function.name)
+    assert set(caller.outcomes) == {NOT_PERMITTED}
+
+
+def _plain(type_name: str) -> str | None:
+    return "{}" if type_name.endswith("[]") else PLAIN.get(type_name)
+
+
+def test_no_client_may_call_an_internal_function(all_functions: list[Function]) -> None:
+    assert [each.name for each in all_functions if each.name.startswith("_") and each.callers] == []
+
+
+def test_arguments_of_another_type_find_no_function(
+    caller: Caller, all_functions: list[Function]
+) -> None:
+    others = ("'x'::text", "null::point", "array[1.5]", "'{}'::json", "row(1, 2)")
+    for function in all_functions:
+        for client, other in itertools.product(sorted(function.callers), others):
+            arguments = ", ".join([other] * max(1, len(function.types)))
+            if other == "'x'::text" and set(function.types) <= {"text", "name"}:
+                continue
+            statement = sql.SQL("select {}({})::text").format(
+                sql.Identifier("loom", function.name), sql.SQL(arguments)
+            )
+            answer = caller.attempt(
+                client, f"{function.name}({other})", statement, (), allowed=NO_SUCH_FUNCTION
+            )
+            assert answer is None, (client, function.name, other)
+
+
+def test_arguments_of_the_right_type_and_hostile_values(
+    caller: Caller, all_functions: list[Function], fuzzed: Database
+) -> None:
+    names = {operation.function for operation in operations(fuzzed.connect())}
+    token = mint_token(fuzzed.connect(), org=ORG, role="admin")
+    caller.settle()
+    for function in all_functions:
+        if function.name not in names:
+            for client in sorted(function.callers):
+                _one_hostile_argument(caller, client, function, token)
+
+
+def _one_hostile_argument(caller: Caller, client: str, function: Function, token: Token) -> None:
+    good = {
+        "p_org": str(token.org_id),
+        "p_token_hash": f"\\x{token.secret_sha256.hex()}",
+        "p_op": "namespace.list",
+        "p_request": json.dumps({"org": ORG}),
+    }
+    plain = [good.get(name) for name in function.arguments]
+    for place, type_name in enumerate(function.types):
+        for value in ARGUMENTS[type_name]:
+            arguments = [*plain[:place], value, *plain[place + 1 :]]
+            caller.attempt(
+                client,
+                f"{function.name}: {function.arguments[place]} = {str(value)[:100]!r}",
+                function.call(),
+                arguments,
+                allowed={TOO_COMPLEX},
+                prefixes=("22",),
+            )
+
+
+def test_every_type_of_argument_has_hostile_values(all_functions: list[Function]) -> None:
+    """A function with an argument of a new type is to be fuzzed, too."""
+    wanted = {each for function in all_functions if function.callers for each in function.types}
+    assert wanted <= ARGUMENTS.keys()
+
+
+def test_hostile_requests_of_every_operation(caller: Caller, fuzzed: Database) -> None:
+    """A choice of them, each by one door; the doors take turns."""
+    random = Random(SEED)
+    ways = itertools.cycle(doors(caller, ORG))
+    for operation in operations(fuzzed.connect()):
+        found = list(hostile_requests(operation))
+        chosen = random.sample(found, k=min(PER_OPERATION, len(found)))
+        for request in [*chosen, *mixed_requests(operation, random, PER_OPERATION // 5)]:
+            next(ways).send(caller, request)
+
+
+@pytest.mark.slow
+def test_all_hostile_requests_of_every_operation_by_every_door(
+    caller: Caller, fuzzed: Database, capsys: pytest.CaptureFixture[str]
+) -> None:
+    admin = fuzzed.connect()
+    random = Random()
+    ways = doors(caller, ORG)
+    for operation in operations(admin):
+        admin.execute("select loom.open_mode_set(60)")
+        caller.settle()
+        for request in [*hostile_requests(operation), *mixed_requests(operation, random, 200)]:
+            for way in ways:
+                way.send(caller, request)
+    with capsys.disabled():
+        print(f"\n{caller.report()}")
+
+
+def test_texts_that_are_no_json(caller: Caller, fuzzed: Database) -> None:
+    ways = itertools.cycle(doors(caller, ORG))
+    for operation in operations(fuzzed.connect()):
+        for what, body in BROKEN.items():
+            answer = next(ways).send(caller, Request(operation, what, body), allowed=NOT_JSON)
+            assert answer is None, (operation.op, what)
+
+
+def test_a_batch_of_refused_items_changes_nothing(caller: Caller, fuzzed: Database) -> None:
+    """Each item is refused in its own savepoint; the batch itself succeeds."""
+    random = Random(SEED)
+    refused: list[Raw] = []
+    for operation in operations(fuzzed.connect()):
+        if operation.op == "batch":
+            continue
+        for request in random.sample(list(hostile_requests(operation)), k=60):
+            item = _item(request)
+            if item and _statuses(_batch(caller, [item])) not in ([200], []):
+                refused.append(item)
+    assert len(refused) > 100
+    for start in range(0, len(refused), 25):
+        before = caller.settle()
+        statuses = _statuses(_batch(caller, refused[start : start + 25]))
+        assert statuses
+        assert 200 not in statuses
+        assert caller.settle() == before, refused[start : start + 25]
+
+
+def _item(request: Request) -> Raw | None:
+    """The request as an item of a batch; None where it is no object."""
+    if not request.body.startswith("{") or len(request.body) > 20_000:
+        return None
+    rest = request.body[1:].strip()
+    return f'{{"op":"{request.op.op}"' + (rest if rest == "}" else f",{rest}")
+
+
+def _batch(caller: Caller, items: list[Raw]) -> str | None:
+    body = f'{{"org":"{ORG}","requests":{array(items)}}}'
+    statement = sql.SQL("select loom.batch(%s::jsonb)::text")
+    return caller.attempt("loom_test_admin", f"batch of {body[:300]}", statement, (body,))
+
+
+def _statuses(answer: str | None) -> list[int]:
+    return [result["status"] for result in json.loads(answer)["results"]] if answer else []
