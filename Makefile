@@ -37,6 +37,11 @@ test: $(INSTALLED) ## Run the tests, without the slow ones
 test-slow: $(INSTALLED) ## Run only the slow tests
 	$(PYTEST) -m slow $(ARGS)
 
+# For a look in half a minute: make bench ARGS=--quick
+.PHONY: bench
+bench: $(INSTALLED) ## Measure Loom against plain SQL and plain Litestar (three minutes)
+	$(BIN)/python -m bench $(ARGS)
+
 .PHONY: check
 check: lint types docs-check sql-lint ## Check style, types, SQL rules and generated files
 
@@ -51,9 +56,9 @@ lint: $(INSTALLED)
 types: $(INSTALLED)
 	@rm -rf build/typing && mkdir -p build/typing/loom
 	@cd build/typing/loom && for entry in ../../../loom/*; do ln -s "$$entry" .; done && \
-	    ln -s ../../../app ../../../worker ../../../sql . && ln -s ../../tests ../../scripts ..
+	    ln -s ../../../app ../../../worker ../../../sql . && ln -s ../../tests ../../scripts ../../bench ..
 	cd build/typing && ../../$(BIN)/mypy --config-file ../../pyproject.toml \
-	    --cache-dir ../../.mypy_cache -p loom -p tests -p scripts.reference
+	    --cache-dir ../../.mypy_cache -p loom -p tests -p scripts.reference -p bench
 
 .PHONY: docs
 docs: $(INSTALLED) ## Make the generated pages: operations, errors, settings

@@ -125,6 +125,7 @@ ERRORS: tuple[ErrorCode, ...] = (
         "LM101",
         "There is no such block.",
     ),
+    ErrorCode("MEMORY_NOT_FOUND", 404, "not_found", False, "LM102", "There is no such memory."),
     ErrorCode(
         "STALE_WRITE",
         409,
@@ -144,6 +145,7 @@ ERRORS: tuple[ErrorCode, ...] = (
         "The old text stands there another number of times.",
         ("replacements",),
     ),
+    ErrorCode("PINNED_CONFLICT", 409, "conflict", False, "LM204", "The row is pinned."),
     ErrorCode("LOCKED", 423, "conflict", False, "LM205", "The row is locked.", ("reason", "until")),
     ErrorCode(
         "IDEMPOTENCY_CONFLICT",
@@ -174,8 +176,18 @@ ERRORS: tuple[ErrorCode, ...] = (
         ("value_length", "char_limit", "overage"),
     ),
     ErrorCode(
+        "CHAR_LIMIT_EXCEEDED",
+        422,
+        "limit",
+        False,
+        "LM402",
+        "The value is longer than the row's limit.",
+        ("value_length", "char_limit", "overage"),
+    ),
+    ErrorCode(
         "SUBSTRING_NOT_FOUND", 422, "limit", False, "LM403", "The old text does not stand there."
     ),
+    ErrorCode("NOT_TEXT", 422, "limit", False, "LM404", "The section is no text."),
     ErrorCode(
         "LIMIT_EXCEEDED",
         422,
@@ -185,7 +197,25 @@ ERRORS: tuple[ErrorCode, ...] = (
         "A part of the request is over its limit.",
         ("what", "limit", "value", "unit"),
     ),
+    ErrorCode(
+        "BLACKLISTED",
+        422,
+        "limit",
+        False,
+        "LM407",
+        "The text holds what must not be stored.",
+        ("reason",),
+    ),
     PAYLOAD_TOO_LARGE,
+    ErrorCode(
+        "CENSUS_FAILED",
+        500,
+        "world",
+        True,
+        "LM502",
+        "The erasure left a row; nothing was removed.",
+        ("plane",),
+    ),
     UNAVAILABLE,
     INTERNAL,
 )

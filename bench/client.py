@@ -7,7 +7,10 @@ from array import array
 from multiprocessing.connection import Connection
 from typing import NamedTuple
 
+import psycopg
+
 from bench.doors import Call, Doors, Places
+from bench.http_client import HttpError
 from bench.workloads import WORKLOADS, Workload
 
 
@@ -78,9 +81,12 @@ class Client:
 
 
 def main(number: int, places: Places, orders: Connection) -> None:
-    """The process: one report for each order, until there are no more."""
-    client = Client(number, places)
-    orders.send(None)
-    while (order := orders.recv()) is not None:
-        orders.send(client.run(order))
-    client.close()
+    """The process: None when it is ready, then a report for each order; a text when it failed."""
+    try:
+        client = Client(number, places)
+        orders.send(None)
+        while (order := orders.recv()) is not None:
+            orders.send(client.run(order))
+        client.close()
+    except (HttpError, psycopg.Error, OSError) as error:
+        orders.send(f"client {number}: {error!r}")

@@ -19,7 +19,7 @@ _PATIENCE: Final = 120.0
 
 
 class FleetError(Exception):
-    """A client ended, or does not answer; what it said is on stderr."""
+    """A client failed, ended or does not answer."""
 
 
 class Fleet:
@@ -70,10 +70,12 @@ class Fleet:
 
 
 def _receive(process: BaseProcess, orders: Connection) -> Report:
+    if not orders.poll(_PATIENCE):
+        raise FleetError(f"{process.name} does not answer")
     try:
-        if orders.poll(_PATIENCE):
-            report: Report = orders.recv()
-            return report
+        said: Report | str = orders.recv()
     except EOFError:
-        pass
-    raise FleetError(f"{process.name} does not answer (exit code {process.exitcode})")
+        raise FleetError(f"{process.name} ended (exit code {process.exitcode})") from None
+    if isinstance(said, str):
+        raise FleetError(said)
+    return said

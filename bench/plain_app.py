@@ -11,10 +11,12 @@ logging, no OpenAPI, uvicorn on uvloop and httptools.
 
 from __future__ import annotations
 
+import socket
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, Final
+from uuid import UUID
 
 import msgspec
 import psycopg
@@ -35,11 +37,12 @@ Pool = AsyncConnectionPool[psycopg.AsyncConnection[Any]]
 _CALL: Final = "select loom.call(%s, %s, %s, %s, %s)"
 
 
-def handler(operation: Operation) -> HTTPRouteHandler:
+def handler(operation: Operation, pool: Pool) -> HTTPRouteHandler:
     """The route of one operation."""
 
-    async def run(data: Any, caller: Caller, pool: Pool) -> dict[str, Any]:
-        parameters = (caller.org, caller.token_hash, operation.op, Jsonb(data), None)
+    async def run(data: Any, caller: Caller) -> dict[str, Any]:
+        org = UUID(bytes=caller.org)
+        parameters = (org, caller.token_hash, operation.op, Jsonb(data), None)
         async with pool.connection() as connection:
             cursor = await connection.execute(_CALL, parameters)
             row = await cursor.fetchone()
@@ -49,7 +52,6 @@ def handler(operation: Operation) -> HTTPRouteHandler:
     run.__annotations__ = {
         "data": operation.request,
         "caller": Caller,
-        "pool": AsyncConnectionPool,
         "return": dict[str, Any],
     }
     return post(operation.path, status_code=200)(run)
@@ -74,16 +76,10 @@ def create_app(pool: Pool) -> Litestar:
             await pool.wait()
             yield
 
-    def the_pool() -> Pool:
-        return pool
-
     ops = {workload.op for workload in WORKLOADS if "d" in workload.doors}
     return Litestar(
-        [handler(OPERATIONS[op]) for op in sorted(ops)],
-        dependencies={
-            "caller": Provide(caller, sync_to_thread=False),
-            "pool": Provide(the_pool, sync_to_thread=False, use_cache=True),
-        },
+        [handler(OPERATIONS[op], pool) for op in sorted(ops)],
+        dependencies={"caller": Provide(caller, sync_to_thread=False)},
         exception_handlers={psycopg.Error: refused},
         lifespan=[pool_open],
         openapi_config=None,
@@ -104,15 +100,19 @@ def main(arguments: list[str]) -> None:
         kwargs={"autocommit": True, "prepare_threshold": 0},
         open=False,
     )
-    uvicorn.run(
+    config = uvicorn.Config(
         create_app(pool),
-        fd=int(listener),
         loop="uvloop",
         http="httptools",
         ws="none",
+        proxy_headers=False,
+        server_header=False,
         access_log=False,
         log_level="warning",
     )
+    # Not uvicorn's own `fd`: it takes the socket for a Unix one, and leaves Nagle's delay on.
+    with socket.socket(fileno=int(listener)) as listening:
+        uvicorn.Server(config).run(sockets=[listening])
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -90,9 +90,7 @@ def _ratio_row(ratio: Ratio) -> tuple[str, ...]:
     return ratio.text, str(ratio.clients), f"{ratio.value:.2f}", target, ratio.verdict
 
 
-def _table(
-    head: Sequence[str], rows: Iterator[Sequence[str]] | Sequence[Sequence[str]]
-) -> list[str]:
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     cells = [tuple(head), *rows]
     widths = [max(len(row[i]) for row in cells) for i in range(len(head))]
     # Words to the left, numbers to the right.

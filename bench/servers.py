@@ -1,4 +1,4 @@
-"""The server that is measured, with schema and plain table, and both HTTP servers in front of it."""
+"""The server that is measured, with schema and plain table, and the HTTP servers before it."""
 
 from __future__ import annotations
 

@@ -133,6 +133,12 @@ class WorkingMemoryBlockNotFound(NotFound):
     code = "WORKING_MEMORY_BLOCK_NOT_FOUND"
 
 
+class MemoryNotFound(NotFound):
+    """There is no such row, version or section, or none that is current."""
+
+    code = "MEMORY_NOT_FOUND"
+
+
 class StaleWrite(Conflict):
     """``if_match_sha256`` is not what is stored; both fields are None where nothing is live."""
 
@@ -152,6 +158,12 @@ class CountMismatch(Conflict):
 
     code = "COUNT_MISMATCH"
     replacements: int | None
+
+
+class PinnedConflict(Conflict):
+    """The row is pinned: its value changes only after it is unpinned."""
+
+    code = "PINNED_CONFLICT"
 
 
 class Locked(Conflict):
@@ -193,6 +205,21 @@ class WorkingMemoryLimitExceeded(OverLimit):
     overage: int | None
 
 
+class CharLimitExceeded(OverLimit):
+    """The value's canonical JSON is ``overage`` code points longer than ``char_limit``."""
+
+    code = "CHAR_LIMIT_EXCEEDED"
+    value_length: int | None
+    char_limit: int | None
+    overage: int | None
+
+
+class NotText(OverLimit):
+    """The section's value is no string, so nothing can be appended to it or replaced in it."""
+
+    code = "NOT_TEXT"
+
+
 class SubstringNotFound(OverLimit):
     """The text to be replaced does not occur."""
 
@@ -209,11 +236,25 @@ class LimitExceeded(OverLimit):
     unit: str | None
 
 
+class Blacklisted(OverLimit):
+    """The text matches a pattern that the org does not let in; ``reason`` is the pattern's."""
+
+    code = "BLACKLISTED"
+    reason: str | None
+
+
 class PayloadTooLarge(OverLimit):
     """The request's body is too large."""
 
     code = "PAYLOAD_TOO_LARGE"
     limit: int | None
+
+
+class CensusFailed(ServerFault):
+    """An erasure found a row left in ``plane`` and removed nothing."""
+
+    code = "CENSUS_FAILED"
+    plane: str | None
 
 
 class Unavailable(ServerFault):

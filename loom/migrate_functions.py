@@ -52,7 +52,8 @@ def apply_functions(conn: Connection, tree: SqlTree) -> None:
         for script in tree.functions:
             run_script(conn, script)
         _hand_to_api(conn)
-        run_script(conn, tree.operations)
+        for script in (tree.operations, *tree.data):
+            run_script(conn, script)
         run_script(conn, tree.grants)
         _validate_bodies(conn)
         refuse_undeclared(conn, tree)

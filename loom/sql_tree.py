@@ -1,8 +1,9 @@
 """The SQL that ships with Loom, read from its files: what there is, its order and its digests.
 
 The layout is that of the `sql` folder: `roles.sql`, `bootstrap.sql`, `migrations/NNNN_name.sql`
-with `frozen.txt`, `functions/**/*.sql`, `operations.sql`, `grants.sql` and `lint/*.sql`. Text is
-read as UTF-8 with line ends turned into `\\n`, so that a digest does not depend on the checkout.
+with `frozen.txt`, `functions/**/*.sql`, `operations.sql`, `data/*.sql`, `grants.sql` and
+`lint/*.sql`. Text is read as UTF-8 with line ends turned into `\\n`, so that a digest does not
+depend on the checkout.
 
 `python -m loom.sql_tree freeze` adds the migrations of a release to `frozen.txt`.
 """
@@ -65,6 +66,7 @@ class SqlTree:
     migrations: tuple[Script, ...]
     functions: tuple[Script, ...]
     operations: Script
+    data: tuple[Script, ...]
     grants: Script
     lints: tuple[Script, ...]
     frozen: Mapping[str, str]
@@ -80,6 +82,7 @@ class SqlTree:
             migrations=_scripts(root, "migrations/*.sql"),
             functions=_scripts(root, "functions/**/*.sql"),
             operations=_script(root, root / "operations.sql"),
+            data=_scripts(root, "data/*.sql"),
             grants=_script(root, root / "grants.sql"),
             lints=_scripts(root, "lint/*.sql"),
             frozen=_read_frozen(root / "migrations" / "frozen.txt"),
@@ -89,14 +92,14 @@ class SqlTree:
 
     @cached_property
     def functions_sha256(self) -> str:
-        """One digest over all that is re-applied as a set: functions, operations and grants."""
+        """One digest over all that is re-applied as a set: functions, reference data and grants."""
         listing = "".join(f"{script.sha256}  {script.path}\n" for script in self.function_set)
         return hashlib.sha256(listing.encode()).hexdigest()
 
     @property
     def function_set(self) -> tuple[Script, ...]:
         """What is re-applied together, in the order of applying."""
-        return (*self.functions, self.operations, self.grants)
+        return (*self.functions, self.operations, *self.data, self.grants)
 
     @cached_property
     def declared_functions(self) -> tuple[str, ...]:

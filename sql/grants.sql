@@ -25,8 +25,9 @@ end
 $$;
 
 grant execute on function loom._sha256(text) to loom_api;
--- Across orgs, by a policy of its own: loom_scheduler's functions are housekeeping(integer).
-grant execute on function loom._now() to loom_scheduler;
+-- Across orgs, by policies of its own, loom_scheduler keeps house: housekeeping(integer),
+-- housekeeping_memory(integer) and _housekeeping_lock(memory).
+grant execute on function loom._now(), loom._user_lock_key(text, text) to loom_scheduler;
 
 -- Operations: each client role may call those of its rank; loom_owner's members all of them.
 do $$
@@ -49,10 +50,11 @@ grant execute on function loom.call(uuid, bytea, text, jsonb, text) to loom_gate
 grant execute on function loom.execute(text, jsonb, text)
   to loom_viewer, loom_writer, loom_admin, loom_owner;
 grant execute on function loom.health() to loom_gateway, loom_worker, loom_operator, loom_owner;
-grant execute on function loom.worker_beat(uuid), loom.worker_gone(uuid), loom.housekeeping(integer)
-  to loom_worker;
+grant execute on function loom.worker_beat(uuid), loom.worker_gone(uuid), loom.housekeeping(integer),
+  loom.housekeeping_memory(integer) to loom_worker;
 grant execute on function
-  loom.open_mode_set(integer), loom.open_mode_clear(), loom.service_bind(name, text), loom.service_unbind(name, text)
+  loom.open_mode_set(integer), loom.open_mode_clear(), loom.service_bind(name, text), loom.service_unbind(name, text),
+  loom.attribute_tagging(boolean)
   to loom_owner;
 
 -- Tables: only loom_api, column by column where rows change, so that owner columns never can.
@@ -78,3 +80,22 @@ grant update (answer, user_ids) on loom.idempotency to loom_api;
 grant select, insert, delete on loom.working_memory to loom_api;
 grant update (content, char_limit, description, read_only, version, created_at, created_by,
   updated_at, updated_by, deleted_at) on loom.working_memory to loom_api;
+grant select, insert, delete on loom.memory to loom_api;
+grant update (memory_type, value, content_sha256, value_length, char_limit, tags, confidence, source_class,
+  source_trace, valid_at, valid_to, expires_at, pinned, sensitivity, lock_mode, lock_reason, lock_until,
+  reinforcement_count, version, recorded_at, changed_at, source_part, author, actor, created_at, created_by,
+  deleted_at, redacted_at) on loom.memory to loom_api;
+grant select, insert, delete on loom.memory_version, loom.memory_source to loom_api;
+grant update (value, value_version, content_sha256, value_length, source_trace, tags, redacted_at)
+  on loom.memory_version to loom_api;
+grant select, insert on loom.agent_lock to loom_api;
+grant update (rev) on loom.agent_lock to loom_api;
+grant select, insert, delete on loom.blacklist, loom.blacklist_scope to loom_api;
+grant select, insert, update (value) on loom.setting to loom_api;
+grant select on loom.attribute_word, loom.erasure_plane to loom_api;
+grant select, insert, delete on loom.profile_activity to loom_api;
+grant update (reads, last_at) on loom.profile_activity to loom_api;
+grant select, insert on loom.org_setting to loom_api;
+grant update (model_calls, updated_at, updated_by) on loom.org_setting to loom_api;
+grant select, delete on loom.memory, loom.memory_version, loom.memory_source to loom_scheduler;
+grant select, update (rev) on loom.user_state, loom.agent_lock to loom_scheduler;

@@ -32,8 +32,60 @@ insert into loom.operation (op, function_name, role, mode, identity, fields) val
     '{role,namespace,read_user_id,session_id,label,ttl_seconds}'),
   ('token.list', 'token_list', 'admin', 'read', '{org}', '{limit,cursor}'),
   ('token.revoke', 'token_revoke', 'admin', 'write', '{org}', '{token_id}'),
-  ('batch', 'batch', 'viewer', 'write', '{org}', '{requests,atomic}');
-update loom.operation set batchable = false where op in ('batch', 'token.mint');
+  ('batch', 'batch', 'viewer', 'write', '{org}', '{requests,atomic}'),
+  ('memory.set', 'memory_set', 'writer', 'write', '{org,namespace,agent,user_id,session_id}',
+    string_to_array('memory_key value memory_type tags confidence source_class source_trace valid_at valid_to '
+      'clear_valid ttl_seconds expires_at clear_expiry pinned sensitivity char_limit if_match_sha256 if_absent dry_run', ' ')),
+  ('memory.get', 'memory_get', 'viewer', 'read', '{org,namespace,agent,user_id,session_id}',
+    '{memory_key,memory_id,as_of,if_version,read_scope}'),
+  ('memory.list', 'memory_list', 'viewer', 'read', '{org,namespace,agent,user_id,session_id}',
+    '{memory_type,tags,key_prefix,source_class,include_deleted,read_scope,limit,cursor}'),
+  ('memory.history', 'memory_history', 'viewer', 'read', '{org,namespace,agent,user_id,session_id}',
+    '{memory_key,memory_id,read_scope,limit,cursor}'),
+  ('memory.delete', 'memory_delete', 'writer', 'write', '{org,namespace,agent,user_id,session_id}',
+    '{memory_key,if_match_sha256}'),
+  ('memory.restore', 'memory_restore', 'writer', 'write', '{org,namespace,agent,user_id,session_id}',
+    '{memory_key,if_match_sha256}'),
+  ('memory.revert', 'memory_revert', 'writer', 'write', '{org,namespace,agent,user_id,session_id}',
+    '{memory_key,version,if_match_sha256}'),
+  ('memory.lock', 'memory_lock', 'writer', 'write', '{org,namespace,agent,user_id,session_id}',
+    '{memory_key,mode,reason,until,ttl_seconds}'),
+  ('memory.unlock', 'memory_unlock', 'admin', 'write', '{org,namespace,agent,user_id,session_id}',
+    '{memory_key}'),
+  ('memory.pin', 'memory_pin', 'writer', 'write', '{org,namespace,agent,user_id,session_id}', '{memory_key}'),
+  ('memory.unpin', 'memory_unpin', 'writer', 'write', '{org,namespace,agent,user_id,session_id}',
+    '{memory_key}'),
+  ('memory.label', 'memory_label', 'writer', 'write', '{org,namespace,agent,user_id,session_id}',
+    '{memory_key,tags,sensitivity}'),
+  ('memory.redact', 'memory_redact', 'admin', 'write', '{org,namespace,agent,user_id,session_id}',
+    '{memory_key,memory_id,reason}'),
+  ('blacklist.add', 'blacklist_add', 'admin', 'write', '{org,namespace}',
+    '{pattern,pattern_type,scope,reason}'),
+  ('blacklist.list', 'blacklist_list', 'admin', 'read', '{org,namespace}', '{scope,limit,cursor}'),
+  ('blacklist.remove', 'blacklist_remove', 'admin', 'write', '{org,namespace}', '{blacklist_id,scope}'),
+  ('profile.set', 'profile_set', 'writer', 'write', '{org,namespace,agent,user_id,session_id}',
+    '{label,value,char_limit,if_match_sha256,if_absent}'),
+  ('profile.append', 'profile_append', 'writer', 'write', '{org,namespace,agent,user_id,session_id}',
+    '{label,addition,separator,if_match_sha256}'),
+  ('profile.replace', 'profile_replace', 'writer', 'write', '{org,namespace,agent,user_id,session_id}',
+    '{label,old,new,expected_count,if_match_sha256}'),
+  ('profile.list', 'profile_list', 'viewer', 'read', '{org,namespace,agent,user_id,session_id}',
+    '{label,read_scope,limit,cursor}'),
+  ('profile.delete', 'profile_delete', 'writer', 'write', '{org,namespace,agent,user_id,session_id}',
+    '{label,if_match_sha256}'),
+  ('profile.render', 'profile_render', 'viewer', 'read', '{org,namespace,agent,user_id,session_id}',
+    '{labels,format,scope,read_scope,char_budget,if_none_match}'),
+  ('profile.activity', 'profile_activity', 'viewer', 'read', '{org,namespace,agent,user_id,session_id}',
+    '{lookback_days,read_scope}'),
+  ('profile.activity_record', 'profile_activity_record', 'viewer', 'write', '{org,namespace,agent}',
+    '{reads}'),
+  ('erasure.request', 'erasure_request', 'writer', 'write', '{org,user_id}', '{namespaces}'),
+  ('audit.list', 'audit_list', 'admin', 'read', '{org}', '{action,limit,cursor}'),
+  ('org.set_model_calls', 'org_set_model_calls', 'admin', 'write', '{org}', '{enabled}');
+update loom.operation set batchable = false
+where op in ('batch', 'token.mint', 'erasure.request', 'profile.activity_record');
+update loom.operation set user_lock = 'exclusive' where op = 'erasure.request';
+update loom.operation set namespace_needed = false where op in ('blacklist.add', 'blacklist.list', 'blacklist.remove');
 
 delete from loom.error_code;
 insert into loom.error_code (sqlstate, code, http_status, category, retryable) values
@@ -42,14 +94,34 @@ insert into loom.error_code (sqlstate, code, http_status, category, retryable) v
   ('LM003', 'IDENTITY_INCOMPLETE', 400, 'bad_request', false),
   ('LM004', 'UNKNOWN_OPERATION', 404, 'bad_request', false),
   ('LM101', 'WORKING_MEMORY_BLOCK_NOT_FOUND', 404, 'not_found', false),
+  ('LM102', 'MEMORY_NOT_FOUND', 404, 'not_found', false),
   ('LM201', 'STALE_WRITE', 409, 'conflict', true),
   ('LM202', 'ALREADY_EXISTS', 409, 'conflict', false),
   ('LM203', 'COUNT_MISMATCH', 409, 'conflict', false),
+  ('LM204', 'PINNED_CONFLICT', 409, 'conflict', false),
   ('LM205', 'LOCKED', 423, 'conflict', false),
   ('LM206', 'IDEMPOTENCY_CONFLICT', 409, 'conflict', false),
   ('LM301', 'AUTH_REQUIRED', 401, 'not_allowed', false),
   ('LM302', 'AUTH_INSUFFICIENT', 403, 'not_allowed', false),
   ('LM401', 'WORKING_MEMORY_LIMIT_EXCEEDED', 422, 'limit', false),
+  ('LM402', 'CHAR_LIMIT_EXCEEDED', 422, 'limit', false),
   ('LM403', 'SUBSTRING_NOT_FOUND', 422, 'limit', false),
+  ('LM404', 'NOT_TEXT', 422, 'limit', false),
   ('LM406', 'LIMIT_EXCEEDED', 422, 'limit', false),
-  ('LM408', 'PAYLOAD_TOO_LARGE', 413, 'limit', false);
+  ('LM407', 'BLACKLISTED', 422, 'limit', false),
+  ('LM408', 'PAYLOAD_TOO_LARGE', 413, 'limit', false),
+  ('LM502', 'CENSUS_FAILED', 500, 'world', true);
+
+-- Every plane of a user's rows; one plane may take several tables or parts of one.
+delete from loom.erasure_plane;
+insert into loom.erasure_plane (place, plane, table_name, condition, by_namespace) values
+  (10, 'idempotency', 'idempotency', $$(org, actor, op, key) in (
+    select org, actor, op, key from loom.idempotency_user where org = $1 and user_id = $2)$$, false),
+  (20, 'working_memory', 'working_memory', 'user_id = $2', true),
+  (30, 'memory_version', 'memory_version', 'user_id = $2', true),
+  (31, 'memory_version', 'memory_source', 'user_id = $2', true),
+  (40, 'structured_profile', 'memory',
+    $$user_id = $2 and memory_type = 'profile' and memory_key = 'structured_profile' and agent = '-'$$, true),
+  (41, 'profile', 'memory', $$user_id = $2 and memory_type = 'profile'$$, true),
+  (42, 'memory', 'memory', 'user_id = $2', true),
+  (50, 'activity', 'profile_activity', 'user_id = $2', true);

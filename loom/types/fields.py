@@ -77,6 +77,15 @@ NextCursor = Annotated[
     str | None, Meta(description="Pass as `cursor` for the next page; null on the last page.")
 ]
 
+ReadScope = Annotated[
+    Literal["own_user", "own_session", "namespace"],
+    Meta(
+        description=(
+            "Whose rows are read: those of the named user and of `-` (`own_user`, the default), "
+            "of the named session and of `-` (`own_session`), or all of the namespace."
+        )
+    ),
+]
 Version = Annotated[int, Meta(description="Grows by one with each change, deletes included.")]
 VersionText = Annotated[
     str, Meta(description="The version as a string, exact in every JSON reader.")
@@ -98,6 +107,12 @@ class NamespaceScope(OrgScope, kw_only=True):
     namespace: NamespaceName | None = None
 
 
+class UserScope(OrgScope, kw_only=True):
+    """A request that acts on one user of an organisation, in all its namespaces."""
+
+    user_id: UserId | None = None
+
+
 class Identity(NamespaceScope, kw_only=True):
     """A request that names whose memory it means."""
 
@@ -112,7 +127,7 @@ class RunIdentity(Identity, kw_only=True):
     run_id: RunId | None = None
 
 
-class RunIdentityAnswer(Struct, kw_only=True):
+class IdentityAnswer(Struct, kw_only=True):
     """The identity a row belongs to; `-` where a level is not set."""
 
     org: str
@@ -120,4 +135,9 @@ class RunIdentityAnswer(Struct, kw_only=True):
     agent: str
     user_id: str
     session_id: str
+
+
+class RunIdentityAnswer(IdentityAnswer, kw_only=True):
+    """The identity a block belongs to, down to its run."""
+
     run_id: str

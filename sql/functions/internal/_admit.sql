@@ -14,7 +14,7 @@ begin
     v_grant := p_request -> '_caller';
     p_request := p_request - '_caller';
   end if;
-  perform loom._check_fields(p_request, v_op.accepted);
+  p_request := loom._check_fields(p_request, v_op.accepted);
   v_org := coalesce(loom._identifier(p_request, 'org'),
     case when p_op = 'batch' then loom._batch_org(p_request) end,
     v_grant ->> 'org', v_grant ->> 'default_org');
@@ -22,7 +22,7 @@ begin
     raise exception using errcode = 'LM003', message = 'The request does not say whose data it means.',
       detail = jsonb_build_object('field', 'org')::text, hint = 'Name the field.';
   end if;
-  perform set_config('loom.org', v_org, true);
+  v_org := set_config('loom.org', v_org, true);
   v_grant := coalesce(v_grant, loom._service_grant(v_org));
   if v_org <> v_grant ->> 'org' then
     raise exception using errcode = 'LM302', message = 'The caller may not do this.',
@@ -40,10 +40,10 @@ begin
   v_caller.org := v_org;
   v_caller := loom._reach(v_caller, v_op, v_grant, p_request);
   if v_op.mode = 'write' and 'user_id' = any (v_op.identity) then
-    perform pg_advisory_xact_lock_shared(loom._user_lock_key(v_org, v_caller.user_id));
+    perform loom._user_lock(v_op.user_lock, loom._user_lock_key(v_org, v_caller.user_id));
   end if;
-  if v_op.mode = 'write' and 'namespace' = any (v_op.identity) then
-    perform loom._ensure_namespace(v_caller);
+  if v_op.mode = 'write' and v_caller.namespace is not null then
+    v_caller.namespace := loom._ensure_namespace(v_caller);
   end if;
   return v_caller;
 end

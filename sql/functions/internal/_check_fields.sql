@@ -1,4 +1,4 @@
-create or replace function loom._check_fields(p_request jsonb, p_accepted text[]) returns void
+create or replace function loom._check_fields(p_request jsonb, p_accepted text[]) returns jsonb
 language plpgsql immutable parallel safe
 set search_path = loom, pg_temp
 as $$
@@ -11,7 +11,7 @@ begin
       hint = 'Send one flat JSON object.';
   end if;
   if p_request - p_accepted = '{}' then
-    return;
+    return p_request;
   end if;
   select min(field collate "C") into v_unknown from jsonb_object_keys(p_request - p_accepted) as field;
   raise exception using errcode = 'LM001', message = 'The request is not valid.',
@@ -20,4 +20,4 @@ begin
 end
 $$;
 comment on function loom._check_fields(jsonb, text[]) is
-  'LM001 unless the request is a JSON object of accepted fields; names the first unknown one.';
+  'The request, when it is a JSON object of accepted fields; LM001 names the first unknown one.';

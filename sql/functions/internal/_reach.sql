@@ -12,7 +12,7 @@ begin
   if 'namespace' = any (p_op.identity) then
     p_caller.namespace := coalesce(loom._identifier(p_request, 'namespace'), p_caller.bound_namespace,
       p_grant ->> 'default_namespace');
-    if p_caller.namespace is null or p_caller.namespace = '-' then
+    if p_caller.namespace = '-' or (p_caller.namespace is null and p_op.namespace_needed) then
       raise exception using errcode = 'LM003', message = 'The request does not say whose data it means.',
         detail = jsonb_build_object('field', 'namespace')::text, hint = 'Name the field.';
     end if;
@@ -26,15 +26,18 @@ begin
     p_caller.agent := coalesce(loom._identifier(p_request, 'agent'), '-');
   end if;
   if 'user_id' = any (p_op.identity) then
-    p_caller.user_id := coalesce(loom._identifier(p_request, 'user_id'), p_caller.bound_user, '-');
-    perform loom._check_bound(p_caller.bound_user, p_caller.user_id, v_write, 'user_id');
+    p_caller.user_id := loom._within(p_caller.bound_user,
+      coalesce(loom._identifier(p_request, 'user_id'), p_caller.bound_user, '-'), v_write, 'user_id');
   end if;
   if 'session_id' = any (p_op.identity) then
-    p_caller.session_id := coalesce(loom._identifier(p_request, 'session_id'), p_caller.bound_session, '-');
-    perform loom._check_bound(p_caller.bound_session, p_caller.session_id, v_write, 'session_id');
+    p_caller.session_id := loom._within(p_caller.bound_session,
+      coalesce(loom._identifier(p_request, 'session_id'), p_caller.bound_session, '-'), v_write, 'session_id');
   end if;
   if 'run_id' = any (p_op.identity) then
     p_caller.run_id := coalesce(loom._identifier(p_request, 'run_id'), '-');
+  end if;
+  if 'read_scope' = any (p_op.fields) then
+    p_caller := loom._reach_users(p_caller, p_request);
   end if;
   return p_caller;
 end

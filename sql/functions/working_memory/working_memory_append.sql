@@ -10,7 +10,9 @@ declare
   v_added integer := char_length(v_tail);
   v_if_match text := loom._text(p_request, 'if_match_sha256');
   v_block loom.working_memory;
+  v_ok boolean;
 begin
+  v_ok := loom._blacklist_check(v_caller, array[v_key, v_addition]);
   loop
     update loom.working_memory
     set content = content || v_tail, version = version + 1,
@@ -23,6 +25,8 @@ begin
       and (v_caller.is_admin or not read_only)
     returning * into v_block;
     if found then
+      -- What was there and what came can match together.
+      v_ok := loom._blacklist_check(v_caller, array[v_block.content]);
       return loom._working_memory_receipt(v_block, false);
     end if;
     v_block := loom._working_memory_lock(v_caller, v_key);
@@ -45,4 +49,4 @@ comment on function loom.working_memory_append(jsonb) is
 
 Request: addition*, separator (newline), block_key (scratchpad), if_match_sha256.
 Returns: receipt: org, namespace, agent, user_id, session_id, run_id, block_key, version, version_text, content_sha256, value_length, char_limit, fill_ratio, created, updated_at.
-Errors: LM001, LM003, LM201 stale if_match_sha256, LM205 read-only, LM302, LM401 too long, LM406.';
+Errors: LM001, LM003, LM201 stale if_match_sha256, LM205 read-only, LM302, LM401 too long, LM406, LM407 blacklisted.';

@@ -12,6 +12,7 @@ declare
   v_block loom.working_memory := loom._working_memory_lock(v_caller, v_key);
   v_count integer;
   v_length bigint;
+  v_ok boolean;
 begin
   if v_block.version is null or v_block.deleted_at is not null then
     raise exception using errcode = 'LM101', message = 'There is no such block.',
@@ -28,6 +29,7 @@ begin
     and user_id = v_caller.user_id and session_id = v_caller.session_id and run_id = v_caller.run_id
     and block_key = v_key
   returning * into v_block;
+  v_ok := loom._blacklist_check(v_caller, array[v_block.content]);
   return loom._working_memory_receipt(v_block, false) || jsonb_build_object('replacements', v_count);
 end
 $$;
@@ -36,4 +38,4 @@ comment on function loom.working_memory_replace(jsonb) is
 
 Request: old* (not empty), new*, block_key (scratchpad), expected_count (1 to 1000000; refused unless there are just so many), if_match_sha256.
 Returns: receipt (org, namespace, agent, user_id, session_id, run_id, block_key, version, version_text, content_sha256, value_length, char_limit, fill_ratio, created, updated_at) and replacements.
-Errors: LM001, LM003, LM101 no live block, LM201 stale if_match_sha256, LM203 another count, LM205 read-only, LM302, LM401 too long, LM403 not there, LM406.';
+Errors: LM001, LM003, LM101 no live block, LM201 stale if_match_sha256, LM203 another count, LM205 read-only, LM302, LM401 too long, LM403 not there, LM406, LM407 blacklisted.';

@@ -13,7 +13,9 @@ declare
   v_if_absent boolean := loom._if_absent(p_request);
   v_length integer := char_length(v_content);
   v_block loom.working_memory;
+  v_ok boolean;
 begin
+  v_ok := loom._blacklist_check(v_caller, array[v_key, v_content, v_description]);
   loop
     if not v_if_absent then
       update loom.working_memory
@@ -55,4 +57,4 @@ comment on function loom.working_memory_set(jsonb) is
 
 Request: content*, block_key (scratchpad), char_limit (1 to 16384; a new block gets 4096), if_match_sha256 (write only over this text), if_absent (write only where no block is live), description (1000 characters at most; never rendered), read_only (admin).
 Returns: receipt: org, namespace, agent, user_id, session_id, run_id, block_key, version, version_text, content_sha256, value_length, char_limit, fill_ratio, created, updated_at.
-Errors: LM001, LM003, LM201 stale if_match_sha256, LM202 if_absent over a live block, LM205 read-only, LM302, LM401 too long, LM406.';
+Errors: LM001, LM003, LM201 stale if_match_sha256, LM202 if_absent over a live block, LM205 read-only, LM302, LM401 too long, LM406, LM407 blacklisted.';

@@ -1,0 +1,22 @@
+create or replace function loom._attribute_tags(p_tags text[], p_value jsonb) returns text[]
+language plpgsql volatile
+set search_path = loom, pg_temp
+as $$
+declare
+  -- Words by their edges, not by a regular expression: the server builds its automaton anew each time.
+  v_words text[] := string_to_array(translate(
+    lower(array_to_string(loom._leaves(p_value), ' ') collate "default"),
+    E'.,;:!?()[]{}<>"\'`/\\|-_*=+&#@%~\n\r\t…–—„“”‚‘’«»¿¡', rpad('', 52)), ' ');
+  v_found text[];
+begin
+  select array_agg(distinct 'attribute:' || attribute) into v_found from loom.attribute_word
+  where word = any (v_words)
+    and not exists (select from loom.setting where name = 'memory_attribute_tagging' and value = 'off');
+  if v_found is null then
+    return p_tags;
+  end if;
+  return array(select distinct tag collate "C" from unnest(p_tags || v_found) as tag order by 1);
+end
+$$;
+comment on function loom._attribute_tags(text[], jsonb) is
+  'The tags of a row with attribute:<name> for each protected attribute its value speaks of, by whole words in any case; as given while tagging is switched off.';

@@ -1,0 +1,13 @@
+create or replace function loom._blacklist_regex(p_entry loom.blacklist) returns text
+language plpgsql immutable
+set search_path = loom, pg_temp
+as $$
+begin
+  if p_entry.pattern_type = 'regex' then
+    return '(?:' || p_entry.pattern || ')';
+  end if;
+  return regexp_replace(p_entry.pattern, '([\\^$.|?*+()\[\]{}])', '\\\1', 'g');
+end
+$$;
+comment on function loom._blacklist_regex(loom.blacklist) is
+  'A blacklist entry as a regular expression; a substring is plain text in it.';

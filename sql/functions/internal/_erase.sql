@@ -1,0 +1,17 @@
+create or replace function loom._erase(p_plane loom.erasure_plane, p_caller loom.caller, p_namespaces text[])
+returns bigint
+language plpgsql volatile
+set search_path = loom, pg_temp
+as $$
+declare
+  v_count bigint;
+begin
+  execute format('delete from loom.%I where org = $1 and %s and ($3 is null or %s)',
+    p_plane.table_name, p_plane.condition,
+    case when p_plane.by_namespace then 'namespace = any ($3)' else 'true' end)
+  using p_caller.org, p_caller.user_id, p_namespaces;
+  get diagnostics v_count = row_count;
+  return v_count;
+end
+$$;
+comment on function loom._erase(loom.erasure_plane, loom.caller, text[]) is 'Removes a user''s rows of one plane; how many.';

@@ -1,0 +1,10 @@
+create or replace function loom._in_reach(p_row loom.memory, p_caller loom.caller) returns boolean
+language plpgsql immutable
+set search_path = loom, pg_temp
+as $$
+begin
+  return (p_caller.users is null or p_row.user_id = any (p_caller.users))
+    and (p_caller.sessions is null or p_row.session_id = any (p_caller.sessions));
+end
+$$;
+comment on function loom._in_reach(loom.memory, loom.caller) is 'Whether a read may show the row.';

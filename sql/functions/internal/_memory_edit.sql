@@ -1,0 +1,41 @@
+create or replace function loom._memory_edit(
+  p_caller loom.caller, p_old loom.memory, p_at timestamptz, p_value jsonb, p_type text, p_request jsonb,
+  p_change text
+) returns jsonb
+language plpgsql volatile
+set search_path = loom, pg_temp
+as $$
+declare
+  v_live boolean := p_old.version is not null and loom._is_current(p_old, p_at);
+  v_dry_run boolean := coalesce(loom._boolean(p_request, 'dry_run'), false);
+  v_new loom.memory;
+  v_changed boolean;
+  v_ok boolean;
+begin
+  v_ok := loom._memory_guard(p_old, p_at, loom._text(p_request, 'if_match_sha256'));
+  v_new := loom._memory_measure(loom._memory_draft(p_old, v_live, p_type, p_request), p_value);
+  v_changed := not v_live or v_new.content_sha256 <> p_old.content_sha256;
+  v_new := loom._memory_fields(v_new, p_request, p_at, v_changed);
+  v_ok := loom._memory_pin_guard(p_old, v_new, v_live);
+  v_ok := loom._blacklist_check(p_caller, loom._leaves(p_value) || p_old.memory_key || v_new.tags);
+  v_new.tags := loom._attribute_tags(v_new.tags, p_value);
+  v_new.changed_at := p_at;
+  v_new.recorded_at := p_at;
+  if not v_changed and loom._same_metadata(p_old, v_new) then
+    p_old.changed_at := p_at;
+    p_old.reinforcement_count := p_old.reinforcement_count + 1;
+    if not v_dry_run then
+      perform loom._memory_update(p_old);
+    end if;
+    return loom._memory_receipt(p_old, p_at, false, true);
+  end if;
+  if v_dry_run then
+    v_new.version := coalesce(p_old.version, 0) + 1;
+  else
+    v_new := loom._memory_store(p_old, v_new, p_change, p_caller.actor);
+  end if;
+  return loom._memory_receipt(v_new, p_at, not v_live, false);
+end
+$$;
+comment on function loom._memory_edit(loom.caller, loom.memory, timestamptz, jsonb, text, jsonb, text) is
+  'The one way a caller''s value gets into a locked row: guards, limits, metadata, then a restatement or the next version. Answers the receipt. Errors: LM001, LM201, LM204, LM205, LM402, LM406, LM407.';

@@ -1,0 +1,18 @@
+create or replace function loom._memory_named(p_caller loom.caller, p_request jsonb) returns loom.memory
+language plpgsql volatile
+set search_path = loom, pg_temp
+as $$
+declare
+  v_key text := loom._identifier(p_request, 'memory_key');
+  v_id uuid := loom._uuid(p_request, 'memory_id');
+begin
+  if (v_key is null) = (v_id is null) then
+    raise exception using errcode = 'LM001', message = 'The request is not valid.',
+      detail = jsonb_build_object('field', 'memory_key', 'reason', 'name either memory_key or memory_id')::text,
+      hint = 'Correct the named field and send the request again.';
+  end if;
+  return loom._memory_find(p_caller, v_key, v_id);
+end
+$$;
+comment on function loom._memory_named(loom.caller, jsonb) is
+  'The row that a read names by memory_key or memory_id; nulls when there is none in reach. LM001 unless it names one of them.';

@@ -1,0 +1,38 @@
+create or replace function loom._pattern_check(p_pattern text) returns void
+language plpgsql immutable
+set search_path = loom, pg_temp
+as $$
+declare
+  v_plain text := regexp_replace(p_pattern, '\\[^0-9]', 'x', 'g');  -- without its escapes
+  v_reason text;
+  v_bounds numeric;
+begin
+  select coalesce(exp(sum(ln(greatest(bound[1]::numeric, 1)))), 1) into v_bounds
+  from regexp_matches(v_plain, '\{(?:\d{0,4},)?(\d{1,4})\}', 'g') as bound;
+  v_reason := case
+    when v_plain ~ '\\[0-9]' then 'has a back-reference'
+    when v_plain ~ '\(\?(?!:)' then 'has look-around or an embedded option'
+    when p_pattern ~ '\\[AZ]' then 'has \A or \Z (write ^ and $)'
+    when p_pattern ^@ '***' then 'has a director prefix'
+    when v_plain ~ '\{[^}]*\d{4,}' or exists (
+      select from regexp_matches(v_plain, '\{(\d{0,3})(?:,(\d{0,3}))?\}', 'g') as bound
+      where bound[1]::integer > 100 or nullif(bound[2], '')::integer > 100) then 'has a bound over 100'
+    when v_bounds > 1000 then 'multiplies its bounds to over 1000'
+  end;
+  if v_reason is null then
+    begin
+      if not '' ~* p_pattern then
+        return;
+      end if;
+      v_reason := 'matches every text';
+    exception when invalid_regular_expression then
+      v_reason := 'does not compile';
+    end;
+  end if;
+  raise exception using errcode = 'LM406', message = 'A part of the request is over its limit.',
+    detail = jsonb_build_object('what', 'pattern', 'reason', v_reason)::text,
+    hint = 'Plain regular expressions only: no back-references, no look-around, bounds of at most 100.';
+end
+$$;
+comment on function loom._pattern_check(text) is
+  'Refuses (LM406) a regular expression that does not compile, or that could run away: back-references, look-around, embedded options, large bounds.';

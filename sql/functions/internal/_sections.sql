@@ -1,0 +1,19 @@
+create or replace function loom._sections(p_caller loom.caller, p_labels text[], p_own_agent boolean)
+returns setof loom.memory
+language plpgsql volatile rows 20
+set search_path = loom, pg_temp
+as $$
+begin
+  return query select * from loom.memory as section
+  where org = p_caller.org and namespace = p_caller.namespace and memory_type = 'profile'
+    and (p_caller.users is null or user_id = any (p_caller.users))
+    and (p_caller.sessions is null or session_id = any (p_caller.sessions))
+    and (p_labels is null or memory_key = any (p_labels))
+    and (not p_own_agent or agent = p_caller.agent)
+    and loom._is_current(section, p_caller.called_at)
+  order by array_position(p_labels, memory_key), memory_key, agent, user_id, session_id
+  limit 1000;
+end
+$$;
+comment on function loom._sections(loom.caller, text[], boolean) is
+  'The current profile sections in reach, in the order they render: as named, else by label, agent, user and session in byte order. At most 1,000.';

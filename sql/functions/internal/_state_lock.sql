@@ -1,0 +1,23 @@
+create or replace function loom._state_lock(p_caller loom.caller) returns bigint
+language plpgsql volatile
+set search_path = loom, pg_temp
+as $$
+declare
+  v_epoch bigint;
+begin
+  if p_caller.user_id = '-' then
+    insert into loom.agent_lock (org, namespace, agent)
+    values (p_caller.org, p_caller.namespace, p_caller.agent)
+    on conflict (org, namespace, agent) do update set rev = agent_lock.rev + 1;
+    return 0;
+  end if;
+  -- Written, not only locked: else a rival under REPEATABLE READ would not see that it came too late.
+  insert into loom.user_state (org, namespace, user_id, created_at)
+  values (p_caller.org, p_caller.namespace, p_caller.user_id, p_caller.called_at)
+  on conflict (org, namespace, user_id) do update set rev = user_state.rev + 1
+  returning epoch into v_epoch;
+  return v_epoch;
+end
+$$;
+comment on function loom._state_lock(loom.caller) is
+  'Takes the row that orders all writers of a user''s memory rows in a namespace (for user -: of an agent); returns the user''s erasure epoch.';

@@ -1,0 +1,33 @@
+create or replace function loom._tags(p_request jsonb, p_field text) returns text[]
+language plpgsql immutable parallel safe
+set search_path = loom, pg_temp
+as $$
+declare
+  v_value jsonb := p_request -> p_field;
+  v_tags text[];
+  v_longest integer;
+begin
+  if v_value is null or v_value = 'null' then
+    return null;
+  end if;
+  if jsonb_typeof(v_value) <> 'array'
+    or jsonb_path_exists(v_value, 'strict $[*] ? (@.type() != "string")') then
+    raise exception using errcode = 'LM001', message = 'The request is not valid.',
+      detail = jsonb_build_object('field', p_field, 'reason', 'must be a list of strings')::text,
+      hint = 'Correct the named field and send the request again.';
+  end if;
+  select array_agg(distinct tag collate "C" order by tag collate "C"), max(char_length(tag))
+  into v_tags, v_longest from jsonb_array_elements_text(v_value) as tag;
+  if cardinality(v_tags) > 50 or v_longest > 100 or '' = any (v_tags) then
+    raise exception using errcode = 'LM406', message = 'A part of the request is over its limit.',
+      detail = case when cardinality(v_tags) > 50
+        then jsonb_build_object('what', p_field, 'limit', 50, 'value', cardinality(v_tags))
+        else jsonb_build_object('what', p_field, 'limit', 100, 'value', case when '' = any (v_tags) then 0 else v_longest end,
+          'unit', 'characters') end::text,
+      hint = 'At most 50 tags of 1 to 100 characters.';
+  end if;
+  return coalesce(v_tags, '{}');
+end
+$$;
+comment on function loom._tags(jsonb, text) is
+  'A list of tags, sorted and each once; null when left out. LM001 when it is no list of strings, LM406 over 50 tags or 100 characters.';

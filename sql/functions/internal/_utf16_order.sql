@@ -1,0 +1,16 @@
+create or replace function loom._utf16_order(p_key text) returns text
+language plpgsql immutable strict parallel safe
+set search_path = loom, pg_temp
+as $$
+begin
+  -- By code units, U+10000 and above (surrogates D800-DFFF) come before U+E000-U+FFFF; by bytes of
+  -- UTF-8 they come after. Everything else is alike in both.
+  if p_key ~ U&'[\E000-\FFFF\+10FFFF]' collate "C" then
+    p_key := replace(p_key, U&'\+10FFFF', U&'\+10FFFF\0001');
+    p_key := regexp_replace(p_key, U&'([\E000-\FFFF])' collate "C", U&'\+10FFFF' || '\1', 'g');
+  end if;
+  return p_key;
+end
+$$;
+comment on function loom._utf16_order(text) is
+  'A text whose byte order is the order of the key''s UTF-16 code units, by which canonical JSON sorts.';
