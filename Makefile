@@ -37,6 +37,15 @@ test: $(INSTALLED) ## Run the tests, without the slow ones
 test-slow: $(INSTALLED) ## Run only the slow tests
 	$(PYTEST) -m slow $(ARGS)
 
+.PHONY: fuzz
+fuzz: $(INSTALLED) ## Send hostile requests at length, by HTTP and SQL (a quarter of an hour)
+	$(PYTEST) -m slow tests/fuzz $(ARGS)
+
+# Seconds, and a seed to have the same run again: make chaos ARGS="300 42"
+.PHONY: chaos
+chaos: $(INSTALLED) ## Kill API, worker and PostgreSQL under a write load for a minute, and count
+	$(BIN)/python -m tests.chaos $(ARGS)
+
 # For a look in half a minute: make bench ARGS=--quick
 .PHONY: bench
 bench: $(INSTALLED) ## Measure Loom against plain SQL and plain Litestar (three minutes)

@@ -99,3 +99,6 @@ grant select, insert on loom.org_setting to loom_api;
 grant update (model_calls, updated_at, updated_by) on loom.org_setting to loom_api;
 grant select, delete on loom.memory, loom.memory_version, loom.memory_source to loom_scheduler;
 grant select, update (rev) on loom.user_state, loom.agent_lock to loom_scheduler;
+
+-- Operators read views, which show no text of a user; nobody else does.
+grant select on loom.v_locks, loom.v_user_rows to loom_operator;

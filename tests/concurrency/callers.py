@@ -78,13 +78,16 @@ def while_open(
 
     The transaction ends when the server says that the second waits for it. Returns both outcomes.
     """
-    observer = database.connect()
-    one, two = database.connect(first_login), database.connect(WRITER)
-    with one.transaction(force_rollback=not commit):
-        done = perform(one, first)
-        rival = Rival(two, lambda: perform(two, second))
-        wait_until_blocked(observer, rival, by=one.info.backend_pid)
-    return done, rival.result()
+    with (
+        database.connect() as observer,
+        database.connect(first_login) as one,
+        database.connect(WRITER) as two,
+    ):
+        with one.transaction(force_rollback=not commit):
+            done = perform(one, first)
+            rival = Rival(two, lambda: perform(two, second))
+            wait_until_blocked(observer, rival, by=one.info.backend_pid)
+        return done, rival.result()
 
 
 @contextmanager

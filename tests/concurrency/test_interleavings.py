@@ -6,33 +6,56 @@ then decided by what the first left, whether that was committed or taken back.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 
 import pytest
 
 from tests.calls import operate
-from tests.concurrency.callers import WRITER, Step, perform, step, while_open
+from tests.cluster import Cluster
+from tests.concurrency.callers import ADMIN, WRITER, Step, perform, step, while_open
 from tests.concurrency.pairs import ABSENT, APPEND, CASES, LIVE, SET, TOMBSTONE, Case
-from tests.databases import Database
+from tests.databases import Database, Templates, copy_of
 from tests.races import Rival, wait_until_blocked
 
 
-@pytest.mark.parametrize("case", CASES, ids=[case.name.replace(" ", "_") for case in CASES])
-def test_o19_the_second_write_is_decided_by_what_the_first_left(acme: Database, case: Case) -> None:
-    conn = acme.connect(WRITER)
-    perform(conn, step(SET, content="makes the namespace", block_key="other"))
-    for each in case.before:
-        assert perform(conn, each).sqlstate is None
+@pytest.fixture(scope="module")
+def shared(cluster: Cluster, templates: Templates) -> Iterator[Database]:
+    """One database for all cases, each of which has an agent of its own."""
+    database = copy_of(cluster, templates.base)
+    with database.connect() as conn:
+        for login in (WRITER, ADMIN):
+            conn.execute("select loom.service_bind(%s, 'acme')", (login,))
+        # So that no case waits for the making of the namespace.
+        operate(conn, SET, org="acme", namespace="dev", content="x")
+    yield database
+    database.close()
 
-    first, second = while_open(
-        acme, case.first, case.second, commit=case.commit, first_login=case.first_login
-    )
+
+@pytest.mark.parametrize("case", CASES, ids=[case.name.replace(" ", "_") for case in CASES])
+def test_o19_the_second_write_is_decided_by_what_the_first_left(
+    shared: Database, case: Case
+) -> None:
+    def by_agent(wanted: Step) -> Step:
+        return replace(wanted, request={**wanted.request, "agent": case.name})
+
+    with shared.connect(WRITER) as conn:
+        for each in case.before:
+            assert perform(conn, by_agent(each)).sqlstate is None
+        first, second = while_open(
+            shared,
+            by_agent(case.first),
+            by_agent(case.second),
+            commit=case.commit,
+            first_login=case.first_login,
+        )
+        block = perform(conn, by_agent(step("working_memory.get"))).answer
 
     assert first.sqlstate is None
     assert second.sqlstate == case.sqlstate
     told = second.detail if case.sqlstate else second.answer
     assert {field: told[field] for field in case.answer} == case.answer
-    block = operate(conn, "working_memory.get", org="acme", namespace="dev")
     assert block.get("content") == case.after
 
 

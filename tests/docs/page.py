@@ -13,7 +13,7 @@ _CODE = re.compile(r"`(\w+)`")
 
 @dataclass
 class Told:
-    """What the page tells of one operation. Fields of the answer are those at its top."""
+    """What the page tells of one operation. Fields are those at the top of request and answer."""
 
     path: str
     role: str
@@ -47,13 +47,17 @@ def _read(told: Told, section: str) -> Told:
             told.always |= set(_CODE.findall(line))
         elif line.startswith("Errors: "):
             told.errors = set(re.findall(r"\[`([A-Z_]+)`\]", line))
-    for name, mark, kind in _ROW.findall(request):
+    for name, mark, kind in _top(request):
         told.request[name] = kind
         if mark == " *":
             told.required.add(name)
-    for name, mark, _kind in _ROW.findall(answer):
-        if "." not in name and "[" not in name:
-            told.answer.add(name)
-            if mark != " ?":
-                told.always.add(name)
+    for name, mark, _kind in _top(answer):
+        told.answer.add(name)
+        if mark != " ?":
+            told.always.add(name)
     return told
+
+
+def _top(rows: str) -> list[tuple[str, str, str]]:
+    """The rows of a table that are not about what is inside another field."""
+    return [row for row in _ROW.findall(rows) if row[0].isidentifier()]

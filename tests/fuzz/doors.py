@@ -23,7 +23,7 @@ _BOUNDS: tuple[dict[str, str], ...] = (
     {"role": "writer", "read_user_id": "u", "session_id": "s"},
 )
 
-Statement = tuple[sql.Composable, tuple[object, ...]]
+Statement = tuple[sql.SQL | sql.Composed, tuple[object, ...]]
 
 
 @dataclass(frozen=True)

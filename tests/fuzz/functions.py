@@ -92,7 +92,7 @@ class Caller:
         self,
         client: str,
         what: str,
-        statement: sql.Composable,
+        statement: sql.SQL | sql.Composed,
         parameters: Sequence[object],
         *,
         allowed: Collection[str] = (),

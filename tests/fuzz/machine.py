@@ -21,10 +21,10 @@ import schemathesis
 from hypothesis.errors import Flaky
 from schemathesis.checks import CheckFunction, not_a_server_error
 from schemathesis.core.failures import FailureGroup
+from schemathesis.core.result import Ok
 from schemathesis.generation.stateful.state_machine import APIStateMachine, StepInput, StepOutput
 from schemathesis.specs.openapi.checks import (
     content_type_conformance,
-    negative_data_rejection,
     response_headers_conformance,
     response_schema_conformance,
     status_code_conformance,
@@ -105,7 +105,7 @@ def fuzz(
                 database=None,
                 suppress_health_check=list(hypothesis.HealthCheck),
             )
-            machine._hypothesis_internal_use_seed = seed + round_of_it  # type: ignore[attr-defined]
+            machine._hypothesis_internal_use_seed = seed + round_of_it
             # What earlier steps left in the database changes what hypothesis draws again: then it
             # begins anew, with the next seed.
             with suppress(Flaky):
@@ -156,9 +156,10 @@ def _machine(
 def _aimed(op: str, input: StepInput, random: Random) -> dict[str, Any]:
     """The body, with what the step before answered, and mostly at the place where others are."""
     operation = OPERATIONS[op]
+    assert isinstance(input.case.body, dict)
     body: dict[str, Any] = dict(input.case.body)
     link = input.transition.request_body if input.transition else None
-    answer = link.value.ok() if link is not None else None
+    answer = link.value.ok() if link is not None and isinstance(link.value, Ok) else None
     if isinstance(answer, dict):
         fields = operation.request.__struct_fields__
         linked = {name for name in body if name in answer and name not in fields}

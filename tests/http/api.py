@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any
 
 import httpx2
-import jsonschema  # type: ignore[import-untyped]
+import jsonschema
 import uvloop
 
 from loom.app.health import require_schema

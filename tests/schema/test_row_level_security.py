@@ -12,7 +12,7 @@ import pytest
 from psycopg import sql
 from psycopg.types.json import Jsonb
 
-from tests.calls import mint_token, operate, refused
+from tests.calls import acting_as, call, mint_token, operate, refused
 from tests.cluster import CLIENT_ROLES
 from tests.databases import Database
 
@@ -43,18 +43,25 @@ def fill(conn: Connection) -> None:
     """Rows of both orgs in every table with an org."""
     for org in ORGS:
         where = {"org": org, "namespace": "n", "user_id": "u"}
-        mint_token(conn, org=org)
+        token = mint_token(conn, org=org)
         conn.execute("select loom.service_bind('loom_test_writer', %s)", (org,))
         operate(conn, "working_memory.set", content="text", **where)
         conn.execute(
             "select loom.execute('working_memory.append', %s, 'key-1')",
             (Jsonb({"addition": "more", **where}),),
         )
+        fact = operate(conn, "memory.set", memory_key="fact", value=1, **where)
+        operate(conn, "profile.set", label="style", value="brief", org=org, namespace="n")
+        operate(conn, "blacklist.add", pattern="secret", org=org, namespace="n")
+        operate(conn, "org.set_model_calls", enabled=False, org=org)
+        with acting_as(conn, "loom_gateway"):
+            reads = [{"user_id": "-", "label": "style", "reads": 1}]
+            call(conn, token, "profile.activity_record", namespace="n", reads=reads)
         # No operation makes these rows yet.
         conn.execute(
-            "insert into loom.user_state (org, namespace, user_id, created_at) "
-            "values (%s, 'n', 'u', now())",
-            (org,),
+            "insert into loom.memory_source (org, source_id, memory_id, version, namespace, user_id)"
+            " values (%s, %s, gen_random_uuid(), 1, 'n', 'u')",
+            (org, fact["memory_id"]),
         )
     for table in _tables_of_orgs(conn):
         found = conn.execute(

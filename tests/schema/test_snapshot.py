@@ -46,7 +46,8 @@ def test_o74_a_database_at_an_earlier_migration_comes_to_the_same_schema(
     for script in SqlTree.read(earlier).migrations:
         if script.name > last:
             (earlier / script.path).unlink()
-    for script in SqlTree.read(earlier).functions:
+    tree = SqlTree.read(earlier)
+    for script in (*tree.functions, *tree.data):
         (earlier / script.path).unlink()
     (earlier / "operations.sql").write_text("-- none\n", encoding="utf-8")
     (earlier / "grants.sql").write_text(_NO_GRANTS, encoding="utf-8")

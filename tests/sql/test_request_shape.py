@@ -67,16 +67,24 @@ def live(db: Connection) -> Connection:
     return db
 
 
+def registered(db: Connection, column: bytes) -> list[Any]:
+    """A column of the registry, for the groups of operations that stand in these tables."""
+    groups = {op.split(".")[0] for op in ACCEPTED}
+    rows = db.execute(b"select op, " + column + b" from loom.operation").fetchall()
+    return [(op, value) for op, value in rows if op.split(".")[0] in groups]
+
+
 def test_the_registry_lists_these_operations_with_these_fields(db: Connection) -> None:
-    rows = db.execute("select op, accepted from loom.operation").fetchall()
+    rows = registered(db, b"accepted")
     assert {op: sorted(accepted) for op, accepted in rows} == {
         op: sorted(fields) for op, fields in ACCEPTED.items()
     }
 
 
 def test_each_operation_needs_the_least_role(db: Connection) -> None:
-    rows = db.execute("select op, role from loom.operation").fetchall()
-    assert dict(rows) == {op: role for role, ops in ROLES.items() for op in ops.split()}
+    assert dict(registered(db, b"role")) == {
+        op: role for role, ops in ROLES.items() for op in ops.split()
+    }
 
 
 def test_what_tests_send_covers_every_operation_and_field() -> None:

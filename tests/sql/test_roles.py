@@ -15,26 +15,52 @@ from tests.sql.test_request_shape import ROLES
 Connection = psycopg.Connection[Any]
 
 RANKS = ("viewer", "writer", "admin")
-ALLOWED = {
-    "loom_gateway": {"call", "health"},
-    "loom_worker": {"health", "housekeeping", "worker_beat", "worker_gone"},
-    "loom_operator": {"health"},
-    **{
-        f"loom_{role}": {"execute"}
-        | {op.replace(".", "_") for lower in RANKS[: rank + 1] for op in ROLES[lower].split()}
-        for rank, role in enumerate(RANKS)
-    },
-}
+CLIENTS = ("loom_gateway", "loom_worker", "loom_operator", *(f"loom_{role}" for role in RANKS))
 
 
-@pytest.mark.parametrize("role", ALLOWED)
-def test_a_role_executes_just_these_functions(db: Connection, role: str) -> None:
+def executable(db: Connection, role: str) -> set[str]:
+    """The functions of Loom that a role may execute."""
     rows = db.execute(
         "select proname from pg_proc where pronamespace = 'loom'::regnamespace"
         " and has_function_privilege(%s, oid, 'execute')",
         (role,),
     ).fetchall()
-    assert {name for (name,) in rows} == ALLOWED[role]
+    return {name for (name,) in rows}
+
+
+@pytest.mark.parametrize("role", RANKS)
+def test_a_service_executes_the_operations_up_to_its_rank_and_nothing_else(
+    db: Connection, role: str
+) -> None:
+    rows = db.execute(
+        "select function_name from loom.operation where role = any (%s)",
+        (list(RANKS[: RANKS.index(role) + 1]),),
+    ).fetchall()
+    assert executable(db, f"loom_{role}") == {"execute"} | {name for (name,) in rows}
+
+
+@pytest.mark.parametrize("role", ["loom_gateway", "loom_worker", "loom_operator", "public"])
+def test_other_roles_execute_no_operation(db: Connection, role: str) -> None:
+    rows = db.execute("select function_name from loom.operation").fetchall()
+    assert executable(db, role) & {name for (name,) in rows} == set()
+
+
+@pytest.mark.parametrize("role", [*CLIENTS, "public"])
+def test_nobody_executes_what_is_internal(db: Connection, role: str) -> None:
+    assert [name for name in executable(db, role) if name.startswith("_")] == []
+
+
+def test_only_the_gateway_calls_and_only_services_execute(db: Connection) -> None:
+    assert [role for role in CLIENTS if "call" in executable(db, role)] == ["loom_gateway"]
+    services = [role for role in CLIENTS if "execute" in executable(db, role)]
+    assert services == [f"loom_{role}" for role in RANKS]
+
+
+@pytest.mark.parametrize(
+    "function", ["open_mode_set", "open_mode_clear", "service_bind", "service_unbind"]
+)
+def test_what_an_operator_decides_is_no_clients(db: Connection, function: str) -> None:
+    assert [role for role in CLIENTS if function in executable(db, role)] == []
 
 
 @pytest.mark.parametrize("op", VALID)

@@ -75,7 +75,8 @@ def test_o59_o61_no_operation_shows_or_changes_another_org(
 ) -> None:
     login, door = DOORS[door_name]
     db.execute("select loom.open_mode_set(60)")
-    for org in orgs:
+    # All orgs are looked at each time; each is the caller by one door, some by every door.
+    for org in orgs if door_name == "token" else orgs[::4]:
         with db.transaction(force_rollback=True):
             db.execute("select loom.service_bind(%s, %s)", (SERVICE, org.name))
             others = [other for other in orgs if other is not org]

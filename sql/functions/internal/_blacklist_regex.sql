@@ -6,7 +6,7 @@ begin
   if p_entry.pattern_type = 'regex' then
     return '(?:' || p_entry.pattern || ')';
   end if;
-  return regexp_replace(p_entry.pattern, '([\\^$.|?*+()\[\]{}])', '\\\1', 'g');
+  return regexp_replace(p_entry.pattern, E'([\\\\^$.|?*+()\\[\\]{}])', E'\\\\\\1', 'g');
 end
 $$;
 comment on function loom._blacklist_regex(loom.blacklist) is

@@ -19,7 +19,7 @@ begin
   if abs(p_number) <= 2.4703282292062327208e-324 then
     return '0';  -- half of the least double: the nearest one is zero
   end if;
-  v_parts := regexp_match(loom._shortest(abs(p_number)::double precision)::text, '^(\d+)(?:\.(\d+))?$');
+  v_parts := regexp_match(loom._shortest(abs(p_number)::double precision)::text, E'^(\\d+)(?:\\.(\\d+))?$');
   v_digits := v_parts[1] || coalesce(v_parts[2], '');
   v_exponent := char_length(v_parts[1]);
   v_exponent := v_exponent - (char_length(v_digits) - char_length(ltrim(v_digits, '0')));

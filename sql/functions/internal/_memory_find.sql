@@ -1,4 +1,6 @@
-create or replace function loom._memory_find(p_caller loom.caller, p_key text, p_id uuid) returns loom.memory
+create or replace function loom._memory_find(
+  p_caller loom.caller, p_key text, p_id uuid, p_past boolean
+) returns loom.memory
 language plpgsql volatile
 set search_path = loom, pg_temp
 as $$
@@ -15,11 +17,11 @@ begin
   where org = p_caller.org and namespace = p_caller.namespace and agent = p_caller.agent
     and user_id = p_caller.user_id and session_id = p_caller.session_id and memory_key = p_key
     and loom._in_reach(candidate, p_caller);
-  if v_row.memory_id is not null and loom._is_current(v_row, p_caller.called_at) then
+  if v_row.memory_id is not null and (p_past or loom._is_current(v_row, p_caller.called_at)) then
     return v_row;
   end if;
   return loom._memory_nearest(p_caller, p_key, v_row);
 end
 $$;
-comment on function loom._memory_find(loom.caller, text, uuid) is
-  'The row a read means, whatever its state: by id, else by key that of exactly the caller''s identity where it is current, else the nearest current one in reach.';
+comment on function loom._memory_find(loom.caller, text, uuid, boolean) is
+  'The row a read means, whatever its state: by id, else by key that of exactly the caller''s identity where it is current (or what is left of it, when the past is asked for), else the nearest current one in reach.';

@@ -1,4 +1,4 @@
-create or replace function loom._memory_named(p_caller loom.caller, p_request jsonb) returns loom.memory
+create or replace function loom._memory_named(p_caller loom.caller, p_request jsonb, p_past boolean) returns loom.memory
 language plpgsql volatile
 set search_path = loom, pg_temp
 as $$
@@ -11,8 +11,8 @@ begin
       detail = jsonb_build_object('field', 'memory_key', 'reason', 'name either memory_key or memory_id')::text,
       hint = 'Correct the named field and send the request again.';
   end if;
-  return loom._memory_find(p_caller, v_key, v_id);
+  return loom._memory_find(p_caller, v_key, v_id, p_past);
 end
 $$;
-comment on function loom._memory_named(loom.caller, jsonb) is
+comment on function loom._memory_named(loom.caller, jsonb, boolean) is
   'The row that a read names by memory_key or memory_id; nulls when there is none in reach. LM001 unless it names one of them.';

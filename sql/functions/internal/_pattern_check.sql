@@ -3,19 +3,19 @@ language plpgsql immutable
 set search_path = loom, pg_temp
 as $$
 declare
-  v_plain text := regexp_replace(p_pattern, '\\[^0-9]', 'x', 'g');  -- without its escapes
+  v_plain text := regexp_replace(p_pattern, E'\\\\[^0-9]', 'x', 'g');  -- without its escapes
   v_reason text;
   v_bounds numeric;
 begin
   select coalesce(exp(sum(ln(greatest(bound[1]::numeric, 1)))), 1) into v_bounds
-  from regexp_matches(v_plain, '\{(?:\d{0,4},)?(\d{1,4})\}', 'g') as bound;
+  from regexp_matches(v_plain, E'\\{(?:\\d{0,4},)?(\\d{1,4})\\}', 'g') as bound;
   v_reason := case
-    when v_plain ~ '\\[0-9]' then 'has a back-reference'
-    when v_plain ~ '\(\?(?!:)' then 'has look-around or an embedded option'
-    when p_pattern ~ '\\[AZ]' then 'has \A or \Z (write ^ and $)'
+    when v_plain ~ E'\\\\[0-9]' then 'has a back-reference'
+    when v_plain ~ E'\\(\\?(?!:)' then 'has look-around or an embedded option'
+    when p_pattern ~ E'\\\\[AZ]' then E'has \\A or \\Z (write ^ and $)'
     when p_pattern ^@ '***' then 'has a director prefix'
-    when v_plain ~ '\{[^}]*\d{4,}' or exists (
-      select from regexp_matches(v_plain, '\{(\d{0,3})(?:,(\d{0,3}))?\}', 'g') as bound
+    when v_plain ~ E'\\{[^}]*\\d{4,}' or exists (
+      select from regexp_matches(v_plain, E'\\{(\\d{0,3})(?:,(\\d{0,3}))?\\}', 'g') as bound
       where bound[1]::integer > 100 or nullif(bound[2], '')::integer > 100) then 'has a bound over 100'
     when v_bounds > 1000 then 'multiplies its bounds to over 1000'
   end;

@@ -6,7 +6,7 @@ as $$
 declare
   v_text text := loom._text(p_request, p_field);
   v_parts text[] := regexp_match(v_text,
-    '^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(\.\d{1,9})?(Z|z|[+-]\d\d:\d\d)$');
+    E'^(\\d{4})-(\\d\\d)-(\\d\\d)[Tt ](\\d\\d):(\\d\\d):(\\d\\d)(\\.\\d{1,9})?(Z|z|[+-]\\d\\d:\\d\\d)$');
   v_day integer[];
 begin
   if v_text is null then

@@ -10,7 +10,7 @@ begin
     return array['infinity', 'ffffffff-ffff-ffff-ffff-ffffffffffff'];
   end if;
   v_parts := regexp_match(v_cursor,
-    '^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z)/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$');
+    E'^(\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{6}Z)/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$');
   if v_parts is null then
     raise exception using errcode = 'LM001', message = 'The request is not valid.',
       detail = jsonb_build_object('field', 'cursor', 'reason', 'is no cursor of this list')::text,

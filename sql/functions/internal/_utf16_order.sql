@@ -5,9 +5,9 @@ as $$
 begin
   -- By code units, U+10000 and above (surrogates D800-DFFF) come before U+E000-U+FFFF; by bytes of
   -- UTF-8 they come after. Everything else is alike in both.
-  if p_key ~ U&'[\E000-\FFFF\+10FFFF]' collate "C" then
-    p_key := replace(p_key, U&'\+10FFFF', U&'\+10FFFF\0001');
-    p_key := regexp_replace(p_key, U&'([\E000-\FFFF])' collate "C", U&'\+10FFFF' || '\1', 'g');
+  if p_key ~ E'[\uE000-\uFFFF\U0010FFFF]' collate "C" then
+    p_key := replace(p_key, E'\U0010FFFF', E'\U0010FFFF\u0001');
+    p_key := regexp_replace(p_key, E'([\uE000-\uFFFF])' collate "C", E'\U0010FFFF\\1', 'g');
   end if;
   return p_key;
 end

@@ -8,7 +8,7 @@ begin
   if v_cursor is null then
     return 9223372036854775807;
   end if;
-  if v_cursor !~ '^\d{1,18}$' then
+  if v_cursor !~ E'^\\d{1,18}$' then
     raise exception using errcode = 'LM001', message = 'The request is not valid.',
       detail = jsonb_build_object('field', 'cursor', 'reason', 'is no cursor of this list')::text,
       hint = 'Send the next_cursor of the page before.';

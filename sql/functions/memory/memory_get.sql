@@ -4,8 +4,8 @@ set search_path = loom, pg_temp
 as $$
 declare
   v_caller loom.caller := loom._enter('memory.get', p_request);
-  v_row loom.memory := loom._memory_named(v_caller, p_request);
   v_as_of timestamptz := loom._time(p_request, 'as_of');
+  v_row loom.memory := loom._memory_named(v_caller, p_request, v_as_of is not null);
   v_if_version bigint := loom._integer(p_request, 'if_version', 0, 9007199254740991);
   v_at timestamptz := coalesce(v_as_of, v_caller.called_at);
   v_version loom.memory_version;

@@ -4,7 +4,7 @@ set search_path = loom, pg_temp
 as $$
 declare
   v_caller loom.caller := loom._enter('memory.history', p_request);
-  v_row loom.memory := loom._memory_named(v_caller, p_request);
+  v_row loom.memory := loom._memory_named(v_caller, p_request, true);
   v_limit integer := coalesce(loom._integer(p_request, 'limit', 1, 200), 50);
   v_before bigint := loom._version_cursor(p_request);
   v_items jsonb;
@@ -26,7 +26,7 @@ begin
 end
 $$;
 comment on function loom.memory_history(jsonb) is
-'The versions of one row, newest first, tombstones and redactions included. By key it is the row of exactly this identity where one is current, else the nearest current one in reach, else what is left at this identity.
+'The versions of one row, newest first, tombstones and redactions included. By key it is the row of exactly this identity, whatever is left of it, else the nearest current one in reach.
 
 Request: memory_key or memory_id (one of them*), read_scope, limit (1 to 200, default 50), cursor.
 Returns: found, memory_id, items [{version, version_text, change, value, content_sha256, value_length, char_limit, memory_type, tags, confidence, source_class, source_trace, valid_at, valid_to, expires_at, pinned, sensitivity, lock, recorded_at, changed_at, written_by, actor, redacted_at}], next_cursor.
