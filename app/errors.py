@@ -125,7 +125,15 @@ ERRORS: tuple[ErrorCode, ...] = (
         "LM101",
         "There is no such block.",
     ),
-    ErrorCode("MEMORY_NOT_FOUND", 404, "not_found", False, "LM102", "There is no such memory."),
+    ErrorCode(
+        "MEMORY_NOT_FOUND",
+        404,
+        "not_found",
+        False,
+        "LM102",
+        "There is no such memory.",
+        ("version",),
+    ),
     ErrorCode(
         "STALE_WRITE",
         409,
@@ -146,7 +154,15 @@ ERRORS: tuple[ErrorCode, ...] = (
         ("replacements",),
     ),
     ErrorCode("PINNED_CONFLICT", 409, "conflict", False, "LM204", "The row is pinned."),
-    ErrorCode("LOCKED", 423, "conflict", False, "LM205", "The row is locked.", ("reason", "until")),
+    ErrorCode(
+        "LOCKED",
+        423,
+        "conflict",
+        False,
+        "LM205",
+        "The row is locked.",
+        ("reason", "until", "memory_key"),
+    ),
     ErrorCode(
         "IDEMPOTENCY_CONFLICT",
         409,
@@ -195,7 +211,7 @@ ERRORS: tuple[ErrorCode, ...] = (
         False,
         "LM406",
         "A part of the request is over its limit.",
-        ("what", "limit", "value", "unit"),
+        ("what", "limit", "value", "unit", "reason"),
     ),
     ErrorCode(
         "BLACKLISTED",

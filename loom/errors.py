@@ -3,12 +3,13 @@
 LoomError
 ├── BadRequest            InvalidRequest, UnknownOperation, MethodNotAllowed, InvalidText,
 │                         IdentityIncomplete
-├── NotFound              WorkingMemoryBlockNotFound
-├── Conflict              StaleWrite, AlreadyExists, CountMismatch, Locked, IdempotencyConflict
+├── NotFound              WorkingMemoryBlockNotFound, MemoryNotFound
+├── Conflict              StaleWrite, AlreadyExists, CountMismatch, PinnedConflict, Locked,
+│                         IdempotencyConflict
 ├── NotAllowed            AuthRequired, AuthInsufficient
-├── OverLimit             WorkingMemoryLimitExceeded, SubstringNotFound, LimitExceeded,
-│                         PayloadTooLarge
-└── ServerFault           Unavailable, Internal, Unreachable
+├── OverLimit             WorkingMemoryLimitExceeded, CharLimitExceeded, SubstringNotFound, NotText,
+│                         LimitExceeded, Blacklisted, PayloadTooLarge
+└── ServerFault           CensusFailed, Unavailable, Internal, Unreachable
 
 An error code has one class, named after it. A code this version does not know still arrives as
 the class of its HTTP status, with its ``code`` and ``fields``.
@@ -134,9 +135,13 @@ class WorkingMemoryBlockNotFound(NotFound):
 
 
 class MemoryNotFound(NotFound):
-    """There is no such row, version or section, or none that is current."""
+    """There is no such row, version or section, or none that is current.
+
+    ``version`` is the one asked for, where it is what is missing.
+    """
 
     code = "MEMORY_NOT_FOUND"
+    version: int | None
 
 
 class StaleWrite(Conflict):
@@ -167,11 +172,15 @@ class PinnedConflict(Conflict):
 
 
 class Locked(Conflict):
-    """The row may not be changed by this caller, or not yet."""
+    """The row may not be changed by this caller, or not yet.
+
+    ``memory_key`` names the row where it is another than the one asked about.
+    """
 
     code = "LOCKED"
     reason: str | None
     until: str | None
+    memory_key: str | None
 
 
 class IdempotencyConflict(Conflict):
@@ -227,13 +236,17 @@ class SubstringNotFound(OverLimit):
 
 
 class LimitExceeded(OverLimit):
-    """``what`` is larger (``value``) than may be (``limit``), counted in ``unit``."""
+    """``what`` is larger (``value``) than may be (``limit``), counted in ``unit``.
+
+    Where no number says it, ``reason`` does.
+    """
 
     code = "LIMIT_EXCEEDED"
     what: str | None
     limit: int | None
     value: int | None
     unit: str | None
+    reason: str | None
 
 
 class Blacklisted(OverLimit):

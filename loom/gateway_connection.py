@@ -208,16 +208,25 @@ class Connection:
             if self._call is None:
                 self._end()  # see `quiet`
                 return
-            while not pgconn.is_busy():
-                result = pgconn.get_result()
-                if result is None:
-                    self._complete()
+            while True:
+                while not pgconn.is_busy():
+                    result = pgconn.get_result()
+                    if result is None:
+                        self._complete()
+                        return
+                    # The commit comes after the rows: an error that follows them is the answer.
+                    if self._result is None or result.status == pq.ExecStatus.FATAL_ERROR:
+                        self._result = result
+                if not self._hung_up():
                     return
-                # The commit comes after the rows: an error that follows them is the answer.
-                if self._result is None or result.status == pq.ExecStatus.FATAL_ERROR:
-                    self._result = result
+                # uvloop reports a broken socket once and no more: what it still holds and its end
+                # are read now, or the call would never be resolved.
+                pgconn.consume_input()
         except psycopg.OperationalError:
             self._end()
+
+    def _hung_up(self) -> bool:
+        return any(flags & (select.POLLERR | select.POLLHUP) for _, flags in self._poll.poll(0))
 
     def _complete(self) -> None:
         result, self._result = self._result, None

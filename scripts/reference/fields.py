@@ -54,8 +54,9 @@ def kind_of(shape: Json, schemas: Json) -> str:
         return f"`{target['const']}`"
     kind = target.get("type", "any JSON value")
     if kind == "array":
-        inner = kind_of(target.get("items", {}), schemas)
-        return f"list of {inner}{_range(target, 'array')}"
+        inner, comma, range_ = kind_of(target.get("items", {}), schemas).partition(", ")
+        each = f" ({range_})" if comma else ""
+        return f"list of {inner}{each}{_range(target, 'array')}"
     return f"{kind}{_range(target, str(kind))}"
 
 
@@ -68,7 +69,7 @@ def _range(target: Json, kind: str) -> str:
     if high is None:
         return f", from {low}{unit}"
     if low is None:
-        return f", to {high}{unit}"
+        return f", up to {high}{unit}"
     return f", {low} to {high}{unit}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -20,6 +21,9 @@ CLIENTS = ("loom_gateway", "loom_worker", *SERVICES)
 
 SECONDS = 5
 """No call may take so long: what is sent is some kilobytes."""
+
+LOOK_EVERY = 5
+"""Calls for one look at all rows before and after."""
 
 LARGEST_ANSWER = 2_000_000
 LARGEST_GROWTH_KB = 400_000
@@ -85,7 +89,7 @@ class Caller:
             code for (code,) in self._admin.execute("select sqlstate from loom.error_code")
         }
         self._tables = self._count_rows()
-        self._rows = self._state()
+        self._looks = itertools.cycle([True] + [False] * (LOOK_EVERY - 1))
         self._memory = self._peak_kb()
 
     def attempt(
@@ -104,6 +108,7 @@ class Caller:
         one that begins with one of `prefixes`; a row that changed although the call was refused;
         an answer out of all proportion.
         """
+        before = self.state() if next(self._looks) else None
         started = time.perf_counter()
         try:
             row = self._conns[client].execute(statement, parameters).fetchone()
@@ -113,22 +118,19 @@ class Caller:
             self.outcomes[state] += 1
             if not (state in self._codes or state in allowed or state.startswith(prefixes)):
                 self._note(client, what, f"{state} {error.diag.message_primary}")
-            if self._state() != self._rows:
+            if before is not None and self.state() != before:
                 self._note(client, what, f"refused with {state}, and rows have changed")
-                self._rows = self._state()
             return None
         self._clock(started, client, what)
         self.outcomes["done"] += 1
-        self._rows = self._state()
         answer = row[0] if row else None
         if answer is not None and len(answer) > LARGEST_ANSWER:
             self._note(client, what, f"an answer of {len(answer)} characters")
         return answer
 
-    def settle(self) -> list[tuple[int, int | None]]:
-        """Take the tables as they are now, after others have written; to be compared, too."""
-        self._rows = self._state()
-        return self._rows
+    def state(self) -> list[tuple[int, int | None]]:
+        """The tables as they are now, to be compared: any change of a row changes it."""
+        return self._admin.execute(self._tables).fetchall()
 
     def finish(self) -> None:
         """Fail with everything that was noted, or with too much memory used."""
@@ -171,9 +173,6 @@ class Caller:
         return sql.SQL(" union all ").join(
             each.format(sql.Identifier("loom", name)) for (name,) in names
         )
-
-    def _state(self) -> list[tuple[int, int | None]]:
-        return self._admin.execute(self._tables).fetchall()
 
     def _peak_kb(self) -> Mapping[str, int]:
         """The most memory that each session's process has had, where that is to be seen."""

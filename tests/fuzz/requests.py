@@ -6,10 +6,17 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from random import Random
+from typing import Any
 
+import msgspec
+
+from loom.types import OPERATIONS
 from tests.calls import Connection
 from tests.fuzz.hostile import REQUESTS, VALUES, Raw, obj
 from tests.sql.requests import VALID
+
+_PLACE = {"org": "acme", "namespace": "main"}
+_KEYS = ("block_key", "memory_key", "label")
 
 
 @dataclass(frozen=True)
@@ -18,12 +25,25 @@ class Operation:
 
     op: str
     function: str
+    reads: bool
     accepted: tuple[str, ...]
 
     @property
+    def group(self) -> str:
+        """The part of its name that it shares with those that work on the same rows."""
+        return self.op.partition(".")[0]
+
+    @property
     def base(self) -> dict[str, Raw]:
-        """Its valid request, each value as JSON text."""
-        return {name: json.dumps(value) for name, value in VALID.get(self.op, {}).items()}
+        """Its valid request, each value as JSON text, for the row that is its own."""
+        place = {name: value for name, value in _PLACE.items() if name in self.accepted}
+        valid = {**(VALID.get(self.op) or {**place, **_required(self.op)}), **self.keys}
+        return {name: json.dumps(value) for name, value in valid.items()}
+
+    @property
+    def keys(self) -> dict[str, str]:
+        """A row of its own: what others make of theirs (locked, pinned) does not stop it."""
+        return {name: self.op for name in _KEYS if name in self.accepted}
 
 
 @dataclass(frozen=True)
@@ -38,9 +58,38 @@ class Request:
 def operations(conn: Connection) -> list[Operation]:
     """Every operation there is."""
     rows = conn.execute(
-        "select op, function_name::text, accepted from loom.operation order by op"
+        "select op, function_name::text, mode = 'read', accepted from loom.operation order by op"
     ).fetchall()
-    return [Operation(op, function, tuple(accepted)) for op, function, accepted in rows]
+    return [Operation(op, name, reads, tuple(accepted)) for op, name, reads, accepted in rows]
+
+
+def _required(op: str) -> dict[str, Any]:
+    """What an operation's type says that it needs; nothing where it has no type yet."""
+    if op not in OPERATIONS:
+        return {}
+    (schema,), components = msgspec.json.schema_components([OPERATIONS[op].request])
+    found = components[schema["$ref"].rpartition("/")[2]]
+    return {name: _example(found["properties"][name], components) for name in found["required"]}
+
+
+def _example(schema: dict[str, Any], components: dict[str, Any]) -> Any:
+    """Some value of a schema."""
+    if "$ref" in schema:
+        return _example(components[schema["$ref"].rpartition("/")[2]], components)
+    if "anyOf" in schema:
+        return _example(schema["anyOf"][0], components)
+    if "enum" in schema:
+        return schema["enum"][0]
+    match schema.get("type"):
+        case "integer" | "number":
+            return schema.get("minimum", 1)
+        case "boolean":
+            return False
+        case "array":
+            return [_example(schema.get("items", {}), components)]
+        case "object":
+            return {}
+    return "a"
 
 
 def hostile_requests(operation: Operation) -> Iterator[Request]:
@@ -55,6 +104,26 @@ def hostile_requests(operation: Operation) -> Iterator[Request]:
         yield Request(operation, f"{name} left out", obj(left))
     for what, body in REQUESTS.items():
         yield Request(operation, what, body)
+
+
+def seeds(found: list[Operation]) -> Iterator[Request]:
+    """For each operation the write that makes its own row, in groups whose rows can be set."""
+    setters = {each.group: each for each in found if each.op == f"{each.group}.set"}
+    for each in found:
+        if each.group in setters and each.keys:
+            setter = setters[each.group]
+            text = {name: '"old"' for name in ("content", "value") if name in setter.accepted}
+            keys = {name: json.dumps(value) for name, value in each.keys.items()}
+            own = {name: value for name, value in keys.items() if name in setter.accepted}
+            yield Request(setter, f"seed of {each.op}", obj({**setter.base, **text, **own}))
+
+
+def plain_reads(found: list[Operation], written: Operation) -> Iterator[Request]:
+    """A valid request of each operation that reads what another has written."""
+    for each in found:
+        if each.reads and each.group == written.group:
+            keys = {name: value for name, value in written.base.items() if name in each.keys}
+            yield Request(each, "plain", obj({**each.base, **keys}))
 
 
 def mixed_requests(operation: Operation, random: Random, count: int) -> Iterator[Request]:

@@ -29,14 +29,23 @@ from tests.fuzz.functions import (
     functions,
 )
 from tests.fuzz.hostile import ARGUMENTS, BROKEN, PLAIN, Raw, array
-from tests.fuzz.requests import Request, hostile_requests, mixed_requests, operations
+from tests.fuzz.requests import (
+    Operation,
+    Request,
+    hostile_requests,
+    mixed_requests,
+    operations,
+    plain_reads,
+    seeds,
+)
 
 ORG = "acme"
 SEED = 11
 SOME = 3000
 """Requests in the test run, as many of each operation, by one door each; `make fuzz` sends all."""
 
-DOORS_EACH = 6
+DOORS_EACH = 3
+PRINTS_LONG = ("huge number in an object", "many tiny numbers", "many zeros", "many large numbers")
 ITEMS = 600
 
 NOT_JSON = frozenset({"22P02", "22P05", "22021", "22003", TOO_COMPLEX})
@@ -48,10 +57,8 @@ def caller(fuzzed: Database) -> Iterator[Caller]:
     admin = fuzzed.connect()
     for login in SERVICES:
         admin.execute("select loom.service_bind(%s, %s)", (login, ORG))
-    admin.execute(
-        "select loom.working_memory_set(%s)",
-        (json.dumps({"org": ORG, "namespace": "main", "block_key": "live", "content": "old"}),),
-    )
+    for seed in seeds(operations(admin)):
+        admin.execute("select loom.execute(%s, %s::jsonb, null)", (seed.op.op, seed.body))
     admin.execute("select loom.open_mode_set(60)")
     made = Caller(fuzzed)
     yield made
@@ -108,7 +115,6 @@ def test_arguments_of_the_right_type_and_hostile_values(
 ) -> None:
     names = {operation.function for operation in operations(fuzzed.connect())}
     token = mint_token(fuzzed.connect(), org=ORG, role="admin")
-    caller.settle()
     for function in all_functions:
         if function.name not in names:
             for client in sorted(function.callers):
@@ -151,7 +157,8 @@ def test_some_hostile_requests_of_every_operation(caller: Caller, fuzzed: Databa
     for operation in found:
         chosen = random.sample(list(hostile_requests(operation)), k=each * 3 // 4)
         for request in [*chosen, *mixed_requests(operation, random, each // 4)]:
-            next(ways).send(caller, request)
+            answer = next(ways).send(caller, request)
+            _read_back(caller, found, request, answer)
 
 
 @pytest.mark.slow
@@ -161,14 +168,36 @@ def test_all_hostile_requests_of_every_operation(
     admin = fuzzed.connect()
     random = Random()
     ways = doors(caller, ORG)
-    for operation in operations(admin):
+    found = operations(admin)
+    for operation in found:
         admin.execute("select loom.open_mode_set(60)")
-        caller.settle()
         for request in [*hostile_requests(operation), *mixed_requests(operation, random, 200)]:
-            for way in random.sample(ways, k=DOORS_EACH):
-                way.send(caller, request)
+            answers = [way.send(caller, request) for way in random.sample(ways, k=DOORS_EACH)]
+            _read_back(caller, found, request, *answers)
     with capsys.disabled():
         print(f"\n{caller.report()}")
+
+
+def test_a_short_request_makes_no_long_row(caller: Caller, fuzzed: Database) -> None:
+    """A number of eight characters can print as sixteen thousand."""
+    found = operations(fuzzed.connect())
+    admin = next(door for door in doors(caller, ORG) if door.client == "loom_test_admin")
+    for operation in found:
+        for request in hostile_requests(operation):
+            if not operation.reads and request.what.endswith(PRINTS_LONG):
+                _read_back(caller, found, request, admin.send(caller, request))
+
+
+def _read_back(
+    caller: Caller, found: list[Operation], request: Request, *answers: str | None
+) -> None:
+    """What was let in must come out again, and not as a thousand times as much."""
+    if not request.op.reads and any(answers):
+        for plain in plain_reads(found, request.op):
+            statement = sql.SQL("select loom.execute(%s, %s::jsonb, null)::text")
+            what = f"{plain.op.op} after {request.op.op} {request.what}"
+            parameters = (plain.op.op, plain.body)
+            caller.attempt("loom_test_admin", what, statement, parameters)
 
 
 def test_texts_that_are_no_json(caller: Caller, fuzzed: Database) -> None:
@@ -193,11 +222,11 @@ def test_a_batch_of_refused_items_changes_nothing(caller: Caller, fuzzed: Databa
                 refused.append(item)
     assert len(refused) > 100
     for start in range(0, len(refused), 25):
-        before = caller.settle()
+        before = caller.state()
         statuses = _statuses(_batch(caller, refused[start : start + 25]))
         assert statuses
         assert 200 not in statuses
-        assert caller.settle() == before, refused[start : start + 25]
+        assert caller.state() == before, refused[start : start + 25]
 
 
 def _item(request: Request) -> Raw | None:

@@ -46,14 +46,14 @@ def _fill(conn: Connection, org: str, user: str) -> dict[str, Any]:
     operate(conn, "memory.set", **own, memory_key=CANARY, value="shorter")
     operate(conn, "memory.set", **own, memory_key="gone", value=CANARY)
     operate(conn, "memory.delete", **own, memory_key="gone")
-    operate(conn, "profile.set", **own, label=CANARY, value=CANARY)
+    operate(conn, "profile.set", **own, label=f"{CANARY}s", value=CANARY)
     operate(conn, "profile.set", **where, label="structured_profile", value={})
     conn.execute(
         "select loom.execute('working_memory.append', %s, %s)",
         (Jsonb({**where, "addition": CANARY}), f"{CANARY} {user}"),
     )
     token = mint_token(conn, org=org, label=CANARY)
-    reads = [{"user_id": user, "label": CANARY, "reads": 2}]
+    reads = [{"user_id": user, "label": f"{CANARY}s", "reads": 2}]
     with acting_as(conn, "loom_gateway"):
         call(conn, token, "profile.activity_record", namespace="n", agent=CANARY, reads=reads)
     return operate(conn, "memory.lock", **own, memory_key=CANARY, reason=CANARY)

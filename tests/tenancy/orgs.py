@@ -38,6 +38,8 @@ COLLIDING = (
 USERS = ("-", "a", "a%", "A")
 KEYS = ("a", "a%", "scratchpad")
 
+LABELS = ("persona", "persona%")
+
 # What a caller of an org might try as an id of its own request.
 ATTEMPTS = ("a", "A", "a%", "%", "-")
 
@@ -79,11 +81,7 @@ def seed(conn: Connection, name: str, number: int) -> Org:
             ),
         )
         operate(conn, "namespace.update", org=name, namespace=namespace, weaver_model=canary)
-    conn.execute(
-        "insert into loom.user_state (org, namespace, user_id, created_at)"
-        " values (%s, 'a', 'a', now())",
-        (name,),
-    )
+    memory_ids = _seed_memory(conn, name, canary)
     ids = conn.execute(
         "select namespace_id::text from loom.namespace where org = %s", (name,)
     ).fetchall()
@@ -93,8 +91,49 @@ def seed(conn: Connection, name: str, number: int) -> Org:
         token.answer["token_id"],
         second.answer["token_id"],
         *(namespace_id for (namespace_id,) in ids),
+        *memory_ids,
     )
     return Org(name, canary, token, traces)
+
+
+def _seed_memory(conn: Connection, name: str, canary: str) -> list[str]:
+    """Facts, sections, derived rows, activity, patterns and settings; the ids of the rows."""
+    place = {"org": name, "namespace": "a"}
+    for user in USERS:
+        for key in KEYS:
+            operate(
+                conn,
+                "memory.set",
+                **place,
+                user_id=user,
+                memory_key=key,
+                value={canary: canary},
+                tags=[canary],
+                source_trace=canary,
+            )
+        for label in LABELS:
+            operate(conn, "profile.set", **place, user_id=user, label=label, value=canary)
+    operate(conn, "memory.lock", **place, memory_key="scratchpad", reason=canary)
+    for scope in ("namespace", "org"):
+        pattern = f"never said {canary}"
+        operate(conn, "blacklist.add", **place, pattern=pattern, scope=scope, reason=canary)
+    operate(conn, "org.set_model_calls", org=name, enabled=True)
+    conn.execute(
+        "insert into loom.memory_source (org, source_id, memory_id, version, namespace, user_id)"
+        " select org, memory_id, memory_id, version, namespace, user_id from loom.memory"
+        " where org = %s",
+        (name,),
+    )
+    # What the API does when it says which sections it served.
+    conn.execute(
+        "insert into loom.profile_activity"
+        " (org, namespace, user_id, label, client, agent, day, reads, last_at)"
+        " select org, namespace, user_id, memory_key, %s, agent, current_date, 1, now()"
+        " from loom.memory where org = %s and memory_type = 'profile'",
+        (canary, name),
+    )
+    rows = conn.execute("select memory_id::text from loom.memory where org = %s", (name,))
+    return [memory_id for (memory_id,) in rows.fetchall()]
 
 
 def seed_all(conn: Connection) -> list[Org]:
@@ -149,6 +188,36 @@ OWN_FIELDS: dict[str, list[Answer]] = {
     "namespace.update": [{"quiet_minutes": 7, "weaver_model": "attack"}],
     "token.mint": [{"role": "viewer", "label": "attack"}],
     "token.list": [{"limit": 200}, {"cursor": "00000000-0000-0000-0000-000000000000"}],
+    "memory.set": [{"memory_key": "new", "value": "attack"}, {"memory_key": "a", "value": "attack"}],
+    "memory.get": [{"memory_key": "scratchpad"}, {"memory_key": "a", "as_of": "9999-01-01T00:00:00Z"}],
+    "memory.list": [{"include_deleted": True, "limit": 200}, {"tags": ["canary"]}],
+    "memory.history": [{"memory_key": "scratchpad", "limit": 200}],
+    "memory.delete": [{"memory_key": "a%"}],
+    "memory.restore": [{"memory_key": "a%"}],
+    "memory.revert": [{"memory_key": "new", "version": 1}],
+    "memory.lock": [{"memory_key": "a%", "reason": "attack"}],
+    "memory.unlock": [{"memory_key": "a%"}],
+    "memory.pin": [{"memory_key": "a"}],
+    "memory.unpin": [{"memory_key": "a"}],
+    "memory.label": [{"memory_key": "a", "tags": {"add": ["attack"]}}],
+    "memory.redact": [{"memory_key": "a%", "reason": "attack"}],
+    "blacklist.add": [
+        {"pattern": "not to be said", "reason": "attack"},
+        {"pattern": "n.t t. be s.id", "pattern_type": "regex"},
+    ],
+    "blacklist.list": [{"limit": 200}],
+    "blacklist.remove": [{"blacklist_id": "00000000-0000-0000-0000-000000000000"}],
+    "profile.set": [{"label": "persona", "value": "attack"}],
+    "profile.append": [{"label": "new", "addition": "attack"}],
+    "profile.replace": [{"label": "persona%", "old": "canary", "new": "attack"}],
+    "profile.list": [{"limit": 200}],
+    "profile.delete": [{"label": "new"}],
+    "profile.render": [{}, {"labels": ["persona%", "%"], "format": "markdown"}],
+    "profile.activity": [{}],
+    "profile.activity_record": [{"reads": [{"user_id": "a", "label": "persona", "reads": 1}]}],
+    "erasure.request": [{}],
+    "audit.list": [{"limit": 200}],
+    "org.set_model_calls": [{"enabled": False}],
     "token.revoke": [],  # by the ids of others' tokens
     "batch": [],  # of all the others
 }
@@ -157,7 +226,10 @@ OWN_FIELDS: dict[str, list[Answer]] = {
 
 def attempts(conn: Connection, org: str, token_ids: list[str]) -> Iterator[tuple[str, Answer]]:
     """Requests of an org for every operation there is, with ids that are also ids of other orgs."""
-    operations = conn.execute("select op, identity from loom.operation order by op").fetchall()
+    operations = conn.execute(
+        # Erasures last: what they leave could not be shown or changed by anything else.
+        "select op, identity from loom.operation order by op = 'erasure.request', op"
+    ).fetchall()
     assert {op for op, _ in operations} == set(OWN_FIELDS)
     items = []
     for op, identity in operations:

@@ -17,7 +17,10 @@ from tests.tenancy.orgs import Connection, rows_by_org, seed, tables_of_orgs
 
 OWNER_COLUMNS = ("org", "namespace", "agent", "user_id", "session_id", "run_id", "block_key")
 
-WITHOUT_ORG = {"error_code", "functions_digest", "migration", "open_mode", "operation", "worker"}
+WITHOUT_ORG = {
+    *("error_code", "functions_digest", "migration", "open_mode", "operation", "worker"),
+    *("attribute_word", "erasure_plane", "setting"),
+}
 """Tables that hold nothing of an org. Another needs a reason to stand here."""
 
 

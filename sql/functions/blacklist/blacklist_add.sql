@@ -35,5 +35,5 @@ comment on function loom.blacklist_add(jsonb) is
 'Names what must not be stored: a write whose text, keys or tags match is refused, whatever their case, a worker''s too. What is stored already stays.
 
 Request: pattern* (200 characters at most), pattern_type (substring, the default, or regex), scope (namespace, the default, or org), reason (500 characters at most; told to whom is refused).
-Returns: blacklist_id, scope, namespace, pattern, pattern_type, reason, created_at, created_by.
+Returns: blacklist_id, org, scope, namespace, pattern, pattern_type, reason, created_at, created_by.
 Errors: LM001, LM003, LM302, LM406 for a pattern that does not compile or could run away, and over 100 patterns a scope.';

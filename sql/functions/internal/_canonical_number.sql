@@ -16,8 +16,8 @@ begin
   if abs(p_number) < 9007199254740992 and p_number = trunc(p_number) then
     return trunc(p_number)::bigint::text;
   end if;
-  if abs(p_number) <= 2.4703282292062327208e-324 then
-    return '0';  -- half of the least double: the nearest one is zero
+  if abs(p_number) < 1e-320 and abs(p_number) * power(2::numeric, 1075) <= 1 then
+    return '0';  -- half of the least double, or less: the nearest one is zero
   end if;
   v_parts := regexp_match(loom._shortest(abs(p_number)::double precision)::text, E'^(\\d+)(?:\\.(\\d+))?$');
   v_digits := v_parts[1] || coalesce(v_parts[2], '');

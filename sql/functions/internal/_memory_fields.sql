@@ -9,7 +9,7 @@ declare
   v_expires_at timestamptz := loom._time(p_request, 'expires_at');
 begin
   -- A changed value is a new statement: it does not keep the dates of the old one.
-  if p_changed or coalesce(loom._boolean(p_request, 'clear_valid'), false) then
+  if coalesce(loom._boolean(p_request, 'clear_valid'), false) or p_changed then
     p_row.valid_at := null;
     p_row.valid_to := null;
   end if;
@@ -29,11 +29,12 @@ begin
       hint = 'Send one of the two.';
   end if;
   p_row.expires_at := coalesce(v_expires_at, p_at + make_interval(secs => v_ttl), p_row.expires_at);
-  p_row.tags := coalesce(loom._tags(p_request, 'tags'), p_row.tags);
+  -- Empty tags and an empty trace take nothing away: memory.label removes tags by name.
+  p_row.tags := coalesce(nullif(loom._tags(p_request, 'tags'), '{}'), p_row.tags);
   p_row.confidence := coalesce(loom._confidence(p_request), p_row.confidence);
   p_row.source_class := coalesce(loom._choice(p_request, 'source_class', '{stated,observed,imported}'),
     p_row.source_class);
-  p_row.source_trace := coalesce(loom._source_trace(p_request), p_row.source_trace);
+  p_row.source_trace := coalesce(nullif(loom._source_trace(p_request), ''), p_row.source_trace);
   p_row.pinned := coalesce(loom._boolean(p_request, 'pinned'), p_row.pinned);
   p_row.sensitivity := coalesce(loom._choice(p_request, 'sensitivity', '{low,normal,high}'), p_row.sensitivity);
   return p_row;

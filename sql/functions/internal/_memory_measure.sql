@@ -5,7 +5,8 @@ as $$
 declare
   v_canonical text := loom._canonical(p_value, '$.value');
 begin
-  p_row.value := p_value;
+  -- Kept as it is hashed: 1e-1000 counts as 0, but would print a thousand digits at every read.
+  p_row.value := v_canonical::jsonb;
   p_row.content_sha256 := loom._sha256(v_canonical);
   p_row.value_length := char_length(v_canonical);
   if p_row.value_length > p_row.char_limit then

@@ -6,17 +6,31 @@ as $$
 declare
   v_row loom.memory;
 begin
-  select * into v_row from loom.memory as candidate
-  where org = p_caller.org and namespace = p_caller.namespace and memory_key = p_key
-    and (p_caller.users is null or user_id = any (p_caller.users))
-    and (p_caller.sessions is null or session_id = any (p_caller.sessions))
-    and loom._is_current(candidate, p_caller.called_at)
-  order by
-    case user_id when p_caller.user_id then 1 when '-' then 2 else 3 end,
-    case session_id when p_caller.session_id then 1 when '-' then 2 else 3 end,
-    case agent when p_caller.agent then 1 when '-' then 2 else 3 end,
-    user_id, session_id, agent
-  limit 1;
+  if p_caller.users is null then
+    select * into v_row from loom.memory as candidate
+    where org = p_caller.org and namespace = p_caller.namespace and memory_key = p_key
+      and (p_caller.sessions is null or session_id = any (p_caller.sessions))
+      and loom._is_current(candidate, p_caller.called_at)
+    order by
+      case user_id when p_caller.user_id then 1 when '-' then 2 else 3 end,
+      case session_id when p_caller.session_id then 1 when '-' then 2 else 3 end,
+      case agent when p_caller.agent then 1 when '-' then 2 else 3 end,
+      user_id, session_id, agent
+    limit 1;
+  else
+    -- By itself, since "users is null or …" is no condition of an index in a plan for all callers.
+    select * into v_row from loom.memory as candidate
+    where org = p_caller.org and namespace = p_caller.namespace and memory_key = p_key
+      and user_id = any (p_caller.users)
+      and (p_caller.sessions is null or session_id = any (p_caller.sessions))
+      and loom._is_current(candidate, p_caller.called_at)
+    order by
+      case user_id when p_caller.user_id then 1 when '-' then 2 else 3 end,
+      case session_id when p_caller.session_id then 1 when '-' then 2 else 3 end,
+      case agent when p_caller.agent then 1 when '-' then 2 else 3 end,
+      user_id, session_id, agent
+    limit 1;
+  end if;
   return case when v_row.memory_id is null then p_exact else v_row end;
 end
 $$;

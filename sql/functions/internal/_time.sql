@@ -8,6 +8,7 @@ declare
   v_parts text[] := regexp_match(v_text,
     E'^(\\d{4})-(\\d\\d)-(\\d\\d)[Tt ](\\d\\d):(\\d\\d):(\\d\\d)(\\.\\d{1,9})?(Z|z|[+-]\\d\\d:\\d\\d)$');
   v_day integer[];
+  v_at timestamptz;
 begin
   if v_text is null then
     return null;
@@ -19,7 +20,11 @@ begin
       and v_day[3] between 1 and extract(day from make_date(v_day[1], v_day[2], 1) + interval '1 month -1 day')
       and (lower(v_parts[8]) = 'z' or (substr(v_parts[8], 2, 2)::integer < 16 and right(v_parts[8], 2)::integer < 60))
     then
-      return v_text::timestamptz;
+      v_at := v_text::timestamptz;
+      -- In UTC the year can be another one, which no four digits write.
+      if v_at >= '0001-01-01' and v_at < '10000-01-01' then
+        return v_at;
+      end if;
     end if;
   end if;
   raise exception using errcode = 'LM001', message = 'The request is not valid.',

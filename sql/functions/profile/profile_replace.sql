@@ -17,8 +17,9 @@ begin
   v_ok := loom._memory_guard(v_old, v_at, loom._text(p_request, 'if_match_sha256'));
   v_text := loom._section_text(v_old);
   v_count := loom._occurrences(v_text, v_replaced, v_expected);
-  perform loom._section_fits(v_old,
-    char_length(v_text) + v_count::bigint * (char_length(v_new) - char_length(v_replaced)));
+  -- As JSON: each character is escaped by itself, so the length of the result is known beforehand.
+  perform loom._section_fits(v_old, v_old.value_length + v_count::bigint
+    * (char_length(to_jsonb(v_new)::text) - char_length(to_jsonb(v_replaced)::text)));
   return loom._memory_edit(v_caller, v_old, v_at, to_jsonb(replace(v_text, v_replaced, v_new)), 'profile',
     p_request, 'replace') || jsonb_build_object('replacements', v_count);
 end
