@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from loom.agent import Agent, Rendered
+    from loom.agent import Agent
     from loom.client import Client
     from loom.errors import LoomError
+    from loom.rendered import Rendered
 
 __all__ = ["Agent", "Client", "LoomError", "Rendered"]
 
@@ -19,7 +20,7 @@ _HOME = {
     "Agent": "loom.agent",
     "Client": "loom.client",
     "LoomError": "loom.errors",
-    "Rendered": "loom.agent",
+    "Rendered": "loom.rendered",
 }
 
 

@@ -2,70 +2,27 @@
 
 async with Agent(org="acme", namespace="support", agent="triage-bot") as bot:
     await bot.working_memory.set("cursor: ticket 4812", block_key="state")
-    print(await bot.working_memory.render())
+    await bot.memory.set("plan", "enterprise", user_id="u-42")
+    print(await bot.profile.render(user_id="u-42"), await bot.working_memory.render())
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from types import TracebackType
-from typing import Any, Literal, Self, TypedDict, Unpack
+from typing import Literal, Self, Unpack
 
+from loom.agent_memory import Memory
+from loom.agent_plane import Plane, RunIds
+from loom.agent_profile import Profile
 from loom.client import Answer, Client
+from loom.rendered import Rendered
 
 
-class Ids(TypedDict, total=False):
-    """Whose memory is meant, where that is not the Agent's own."""
-
-    org: str
-    namespace: str
-    agent: str
-    user_id: str
-    session_id: str
-    run_id: str
-
-
-class Rendered(str):
-    """A rendered text that carries the rest of its answer.
-
-    Under ``if_none_match`` an unchanged render is empty and has ``unchanged`` set.
-    """
-
-    answer: Answer
-
-    @classmethod
-    def of(cls, answer: Answer) -> Self:
-        """The text of a render's answer."""
-        text = cls(answer.get("text") or "")
-        text.answer = answer
-        return text
-
-    @property
-    def sha256(self) -> str:
-        """The hash to give as ``if_none_match`` the next time."""
-        return str(self.answer["sha256"])
-
-    @property
-    def unchanged(self) -> bool:
-        """Whether the caller's ``if_none_match`` is still current."""
-        return bool(self.answer.get("unchanged", False))
-
-    @property
-    def blocks(self) -> list[dict[str, Any]]:
-        """The rendered blocks: block_key, layer, content_sha256, fill_ratio."""
-        return list(self.answer.get("blocks") or [])
-
-    @property
-    def omitted(self) -> list[str]:
-        """Keys in scope that did not fit the limit (the first 100 of them)."""
-        return list(self.answer.get("omitted") or [])
-
-
-class WorkingMemory:
+class WorkingMemory(Plane):
     """Small named blocks of text: leases, cursors, checkpoints, "where was I"."""
 
-    def __init__(self, client: Client) -> None:
-        self._client = client
+    group = "working_memory"
 
     async def set(
         self,
@@ -77,7 +34,7 @@ class WorkingMemory:
         if_absent: bool | None = None,
         description: str | None = None,
         read_only: bool | None = None,
-        **ids: Unpack[Ids],
+        **ids: Unpack[RunIds],
     ) -> Answer:
         """Replace a block's content, or create the block; answers the receipt."""
         return await self._call(
@@ -99,7 +56,7 @@ class WorkingMemory:
         separator: str | None = None,
         block_key: str | None = None,
         if_match_sha256: str | None = None,
-        **ids: Unpack[Ids],
+        **ids: Unpack[RunIds],
     ) -> Answer:
         """Add text at the end of a block, or create the block with it; answers the receipt."""
         return await self._call(
@@ -119,7 +76,7 @@ class WorkingMemory:
         block_key: str | None = None,
         expected_count: int | None = None,
         if_match_sha256: str | None = None,
-        **ids: Unpack[Ids],
+        **ids: Unpack[RunIds],
     ) -> Answer:
         """Replace every occurrence of ``old``; answers the receipt and ``replacements``."""
         return await self._call(
@@ -137,12 +94,12 @@ class WorkingMemory:
         *,
         block_key: str | None = None,
         if_match_sha256: str | None = None,
-        **ids: Unpack[Ids],
+        **ids: Unpack[RunIds],
     ) -> Answer:
         """Delete a block; answers ``found``, ``tombstoned`` and the version."""
         return await self._call("delete", ids, block_key=block_key, if_match_sha256=if_match_sha256)
 
-    async def get(self, *, block_key: str | None = None, **ids: Unpack[Ids]) -> Answer:
+    async def get(self, *, block_key: str | None = None, **ids: Unpack[RunIds]) -> Answer:
         """One block with its text; ``{"found": False}`` when there is none."""
         return await self._call("get", ids, block_key=block_key)
 
@@ -152,7 +109,7 @@ class WorkingMemory:
         limit: int | None = None,
         cursor: str | None = None,
         include_deleted: bool | None = None,
-        **ids: Unpack[Ids],
+        **ids: Unpack[RunIds],
     ) -> Answer:
         """A page of blocks without their text: ``items`` and ``next_cursor``."""
         return await self._call(
@@ -167,7 +124,7 @@ class WorkingMemory:
         format: Literal["xml", "markdown"] | None = None,
         layered: bool | None = None,
         if_none_match: str | None = None,
-        **ids: Unpack[Ids],
+        **ids: Unpack[RunIds],
     ) -> Rendered:
         """The blocks in scope as one text for a prompt."""
         answer = await self._call(
@@ -180,10 +137,6 @@ class WorkingMemory:
             if_none_match=if_none_match,
         )
         return Rendered.of(answer)
-
-    async def _call(self, verb: str, ids: Ids, **fields: Any) -> Answer:
-        body = {name: value for name, value in {**ids, **fields}.items() if value is not None}
-        return await self._client.call(f"working_memory.{verb}", body)
 
 
 class Agent:
@@ -217,6 +170,8 @@ class Agent:
         self.client = client or Client(base_url, api_key)
         self.client.ids.update({name: value for name, value in ids.items() if value is not None})
         self.working_memory = WorkingMemory(self.client)
+        self.memory = Memory(self.client)
+        self.profile = Profile(self.client)
 
     async def __aenter__(self) -> Self:
         return self

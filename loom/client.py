@@ -143,6 +143,10 @@ class Client:
                 raise failure
             await self._sleep(wait)
 
+    async def pause(self, seconds: float) -> None:
+        """Wait, as between two tries of a request."""
+        await self._sleep(seconds)
+
     async def batch(self, body: Body, *, idempotency_key: str | None = None) -> Answer:
         """Run up to 50 requests in one commit: ``{"requests": [{"op": …, …}], "atomic": …}``.
 

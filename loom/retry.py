@@ -18,6 +18,9 @@ from loom.types import OPERATIONS
 # With one of these a repetition meets the state that the first try left behind, and is refused.
 PRECONDITIONS = frozenset({"if_match_sha256", "if_absent", "expected_count"})
 
+# Counted from the time of the call: a repetition would end later, and be another version.
+SPANS = frozenset({"ttl_seconds"})
+
 # Answers that another try can change: too slow, too many, and whatever went wrong in the server.
 _TURNED_AWAY = frozenset({408, 429})
 
@@ -43,7 +46,9 @@ class RetryPolicy:
         asked = seconds_asked(retry_after)
         if asked > self.longest_retry_after:
             return None
-        backoff = min(self.longest_wait, self.first_wait * 2.0 ** (tries_made - 1))
+        # No power beyond what any first wait can need: 2.0 ** 1024 is an error, not infinity.
+        doublings = min(tries_made - 1, 100)
+        backoff = min(self.longest_wait, self.first_wait * 2.0**doublings)
         return max(asked, backoff * (0.5 + random() / 2))
 
 
@@ -61,7 +66,7 @@ def needs_key(op: str, body: Mapping[str, Any]) -> bool:
     if operation.mode == "read":
         return False
     return operation.accumulates or any(
-        body.get(name) not in (None, False) for name in PRECONDITIONS
+        body.get(name) not in (None, False) for name in PRECONDITIONS | SPANS
     )
 
 

@@ -83,7 +83,7 @@ insert into loom.operation (op, function_name, role, mode, identity, fields) val
   ('audit.list', 'audit_list', 'admin', 'read', '{org}', '{action,limit,cursor}'),
   ('org.set_model_calls', 'org_set_model_calls', 'admin', 'write', '{org}', '{enabled}');
 update loom.operation set batchable = false
-where op in ('batch', 'token.mint', 'erasure.request', 'profile.activity_record');
+where op in ('batch', 'token.mint', 'erasure.request', 'memory.redact', 'profile.activity_record');
 update loom.operation set user_lock = 'exclusive' where op = 'erasure.request';
 update loom.operation set namespace_needed = false where op in ('blacklist.add', 'blacklist.list', 'blacklist.remove');
 
@@ -112,7 +112,8 @@ insert into loom.error_code (sqlstate, code, http_status, category, retryable) v
   ('LM408', 'PAYLOAD_TOO_LARGE', 413, 'limit', false),
   ('LM502', 'CENSUS_FAILED', 500, 'world', true);
 
--- Every plane of a user's rows; one plane may take several tables or parts of one.
+-- Every plane of a user's rows; one plane may take several tables or parts of one. (The condition on
+-- version holds for every row: memory_list_idx is used by statements that say it.)
 delete from loom.erasure_plane;
 insert into loom.erasure_plane (place, plane, table_name, condition, by_namespace) values
   (10, 'idempotency', 'idempotency', $$(org, actor, op, key) in (
@@ -121,7 +122,8 @@ insert into loom.erasure_plane (place, plane, table_name, condition, by_namespac
   (30, 'memory_version', 'memory_version', 'user_id = $2', true),
   (31, 'memory_version', 'memory_source', 'user_id = $2', true),
   (40, 'structured_profile', 'memory',
-    $$user_id = $2 and memory_type = 'profile' and memory_key = 'structured_profile' and agent = '-'$$, true),
-  (41, 'profile', 'memory', $$user_id = $2 and memory_type = 'profile'$$, true),
-  (42, 'memory', 'memory', 'user_id = $2', true),
+    $$user_id = $2 and version > 0 and memory_type = 'profile' and memory_key = 'structured_profile'
+      and agent = '-'$$, true),
+  (41, 'profile', 'memory', $$user_id = $2 and version > 0 and memory_type = 'profile'$$, true),
+  (42, 'memory', 'memory', 'user_id = $2 and version > 0', true),
   (50, 'activity', 'profile_activity', 'user_id = $2', true);

@@ -15,6 +15,12 @@ $$;
 comment on function loom._sha256(text) is
   'Hex SHA-256 of the UTF-8 bytes of a text. The database is UTF8 (the applier refuses another encoding), so it is immutable.';
 
+-- Rules of single values that stand in busy tables. Domains, since a CHECK of a table is parsed and
+-- run by every update of a row, and a domain only where its column is written.
+create domain loom.identifier as text collate "C"
+  constraint identifier_size check (octet_length(value) <= 256);
+comment on domain loom.identifier is 'An id or key: at most 256 bytes, so that a key of several always fits an index.';
+
 -- uuid <-> name, and nothing else: the one registry that is readable before an org is entered.
 create table loom.org (
   org_id uuid not null default gen_random_uuid(),
@@ -57,6 +63,11 @@ create table loom.operation (
   identity text[] collate "C" not null,
   fields text[] collate "C" not null,
   accepted text[] collate "C" not null generated always as (identity || fields) stored,
+  takes_namespace boolean not null generated always as ('namespace' = any (identity)) stored,
+  takes_agent boolean not null generated always as ('agent' = any (identity)) stored,
+  takes_user boolean not null generated always as ('user_id' = any (identity)) stored,
+  takes_session boolean not null generated always as ('session_id' = any (identity)) stored,
+  takes_run boolean not null generated always as ('run_id' = any (identity)) stored,
   constraint operation_pkey primary key (op),
   constraint operation_role_known check (role in ('viewer', 'writer', 'admin')),
   constraint operation_mode_known check (mode in ('read', 'write'))

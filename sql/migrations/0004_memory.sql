@@ -12,30 +12,43 @@ comment on column loom.operation.user_lock is 'How a write locks its user: share
 alter table loom.operation add column namespace_needed boolean not null default true;
 comment on column loom.operation.namespace_needed is 'False where an operation can also mean the whole org.';
 
+create domain loom.memory_key as text collate "C"
+  constraint memory_key_size check (char_length(value) between 1 and 200 and octet_length(value) <= 256);
+create domain loom.memory_type as text collate "C" constraint memory_type_known
+  check (value in ('semantic', 'episodic', 'procedural', 'preference', 'decision', 'profile'));
+create domain loom.source_class as text collate "C" constraint source_class_known
+  check (value in ('stated', 'observed', 'imported', 'derived'));
+create domain loom.sensitivity as text collate "C" constraint sensitivity_known
+  check (value in ('low', 'normal', 'high'));
+create domain loom.lock_mode as text collate "C" constraint lock_mode_known
+  check (value in ('read_only', 'no_delete'));
+create domain loom.confidence as numeric(4, 3) constraint confidence_range check (value between 0 and 1);
+create domain loom.value_limit as integer constraint value_limit_range check (value between 1 and 262144);
+
 create table loom.memory (
-  org text collate "C" not null,
-  namespace text collate "C" not null,
-  agent text collate "C" not null,
-  user_id text collate "C" not null,
-  session_id text collate "C" not null,
-  memory_key text collate "C" not null,
+  org loom.identifier not null,
+  namespace loom.identifier not null,
+  agent loom.identifier not null,
+  user_id loom.identifier not null,
+  session_id loom.identifier not null,
+  memory_key loom.memory_key not null,
   memory_id uuid not null default gen_random_uuid(),
-  memory_type text collate "C" not null,
+  memory_type loom.memory_type not null,
   -- Null with its hash and length in a tombstone and in a redacted row.
   value jsonb,
   content_sha256 text collate "C",
   value_length integer,
-  char_limit integer not null,
+  char_limit loom.value_limit not null,
   tags text[] collate "C" not null default '{}',
-  confidence numeric(4, 3) not null default 1,
-  source_class text collate "C" not null,
+  confidence loom.confidence not null default 1,
+  source_class loom.source_class not null,
   source_trace text collate "C",
   valid_at timestamptz,
   valid_to timestamptz,
   expires_at timestamptz,
   pinned boolean not null default false,
-  sensitivity text collate "C" not null default 'normal',
-  lock_mode text collate "C",
+  sensitivity loom.sensitivity not null default 'normal',
+  lock_mode loom.lock_mode,
   lock_reason text collate "C",
   lock_until timestamptz,
   reinforcement_count integer not null default 0,
@@ -53,22 +66,11 @@ create table loom.memory (
   created_by text collate "C" not null,
   deleted_at timestamptz,
   redacted_at timestamptz,
-  constraint memory_pkey primary key (org, namespace, agent, user_id, session_id, memory_key),
+  -- In the order in which the nearest row of a key is looked for.
+  constraint memory_pkey primary key (org, namespace, memory_key, user_id, session_id, agent),
   constraint memory_id_key unique (org, memory_id),
-  constraint memory_type_known check (
-    memory_type in ('semantic', 'episodic', 'procedural', 'preference', 'decision', 'profile')),
-  constraint memory_source_class_known check (
-    source_class in ('stated', 'observed', 'imported', 'derived')),
-  constraint memory_sensitivity_known check (sensitivity in ('low', 'normal', 'high')),
-  constraint memory_lock_mode_known check (lock_mode in ('read_only', 'no_delete')),
-  constraint memory_confidence_range check (confidence between 0 and 1),
+  constraint memory_version_range check (version > 0),
   constraint memory_value_fits check (value_length <= char_limit),
-  constraint memory_char_limit_range check (char_limit between 1 and 262144),
-  constraint memory_key_size check (
-    octet_length(org) <= 256 and octet_length(namespace) <= 256 and octet_length(agent) <= 256
-    and octet_length(user_id) <= 256 and octet_length(session_id) <= 256
-    and octet_length(memory_key) <= 256 and char_length(memory_key) between 1 and 200
-  ),
   constraint memory_gone_is_empty check (
     (deleted_at is null and redacted_at is null)
       = (value is not null and content_sha256 is not null and value_length is not null)
@@ -76,13 +78,17 @@ create table loom.memory (
 ) with (fillfactor = 70);
 comment on table loom.memory is 'The newest version of each key: one row a key, live, tombstone or redacted.';
 
--- A user's rows: lists, newest first, and an erasure with its census; all rows of a namespace; the
--- nearest row of a key; twins of a value.
-create index memory_list_idx on loom.memory (org, user_id, namespace, created_at, memory_id);
-create index memory_list_all_idx on loom.memory (org, namespace, created_at, memory_id);
-create index memory_nearest_idx on loom.memory (org, namespace, memory_key, user_id);
+-- A user's rows: lists, newest first, and an erasure with its census; all rows of a namespace; twins of
+-- a value. Every row meets the conditions, but a statement uses the index only if it says the same: with
+-- many orgs and users the planner takes any prefix of an identity for one row, and a look-up by key
+-- would as well go by these and read all that its user has.
+create index memory_list_idx on loom.memory (org, user_id, namespace, created_at, memory_id)
+  where version > 0;
+create index memory_list_all_idx on loom.memory (org, namespace, created_at, memory_id)
+  where version > 0;
 create index memory_twin_idx on loom.memory
-  (org, namespace, agent, user_id, session_id, memory_type, content_sha256, created_at, memory_id);
+  (org, namespace, agent, user_id, session_id, memory_type, content_sha256, created_at, memory_id)
+  where content_sha256 is not null;
 -- Sections are always loaded: they are found without walking a user's facts.
 create index memory_profile_idx on loom.memory (org, namespace, user_id, memory_key)
   where memory_type = 'profile';

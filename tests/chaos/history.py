@@ -1,8 +1,8 @@
 """What clients wrote and were told, what is there in the end, and whether the two agree.
 
-There are two kinds of blocks. A shared block only grows, a line at a time, by whoever writes: its
-line number n was written by the write that made version n. An own block has one writer, which
-replaces or deletes it: its write number n makes version n. So each version can be accounted for.
+There are two kinds of rows. A shared one only grows, a line at a time, by whoever writes: its line
+number n was written by the write that made version n. An own one has one writer, which replaces or
+deletes it: its write number n makes version n. So each version can be accounted for.
 """
 
 from __future__ import annotations
@@ -14,32 +14,36 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Write:
-    """One write to one block. `text` is told apart from that of every other write.
+    """One write to one row. `text` is told apart from that of every other write.
 
     `version` is what the client was told, None when it was told nothing: then the write may have
-    been carried out or not. In an own block `text` None means that the block was deleted. Writes
-    with the same `together` were one batch: all of them are there, or none.
+    been carried out or not. In an own row `text` None means that the row was deleted. Writes with
+    the same `together` were one batch: all of them are there, or none.
     """
 
-    block: str
+    row: str
     text: str | None
     version: int | None
     together: str = ""
 
 
 @dataclass(frozen=True)
-class Block:
-    """A block as it stands in the end; `content` None is a tombstone."""
+class Row:
+    """A row as it stands in the end; `content` None is a tombstone.
+
+    `versions` are the contents of all its versions, the first one first, where the row keeps them.
+    """
 
     content: str | None
     version: int
+    versions: tuple[str | None, ...] | None = None
 
 
 @dataclass
 class History:
     """Everything that happened: shared writes in any order, own ones in the order of their writer.
 
-    `reads` are a block's version that a client saw and the least it had to be, since the client had
+    `reads` are a row's version that a client saw and the least it had to be, since the client had
     been told of it.
     """
 
@@ -97,35 +101,36 @@ class Verdict:
         return "\n".join(lines)
 
 
-def check(history: History, final: Mapping[str, Block]) -> Verdict:
+def check(history: History, final: Mapping[str, Row]) -> Verdict:
     """Replay what was acknowledged, and compare it with what is there."""
     verdict = Verdict()
-    by_block: dict[str, list[Write]] = defaultdict(list)
+    by_row: dict[str, list[Write]] = defaultdict(list)
     for write in history.shared:
-        by_block[write.block].append(write)
-    for block, writes in by_block.items():
-        _check_shared(block, writes, final.get(block), verdict)
-    for block, writes in history.own.items():
-        _check_own(block, writes, final.get(block), verdict)
+        by_row[write.row].append(write)
+    for row, writes in by_row.items():
+        _check_shared(row, writes, final.get(row), verdict)
+    for row, writes in history.own.items():
+        _check_own(row, writes, final.get(row), verdict)
+        _check_versions(row, writes, final.get(row), verdict)
     _check_batches(history.shared, final, verdict)
-    for block in final.keys() - by_block.keys() - history.own.keys():
-        verdict.unknown.append(f"block {block}")
-    for block, seen, least in history.reads:
+    for row in final.keys() - by_row.keys() - history.own.keys():
+        verdict.unknown.append(f"row {row}")
+    for row, seen, least in history.reads:
         if seen < least:
-            verdict.stale.append(f"{block}: version {seen} after {least} was acknowledged")
+            verdict.stale.append(f"{row}: version {seen} after {least} was acknowledged")
     return verdict
 
 
-def _lines(block: Block | None) -> list[str]:
-    return block.content.split("\n") if block is not None and block.content is not None else []
+def _lines(row: Row | None) -> list[str]:
+    return row.content.split("\n") if row is not None and row.content is not None else []
 
 
-def _check_shared(block: str, writes: list[Write], final: Block | None, verdict: Verdict) -> None:
+def _check_shared(row: str, writes: list[Write], final: Row | None, verdict: Verdict) -> None:
     lines = _lines(final)
     count = Counter(lines)
     wanted = {write.text for write in writes}
     for write in writes:
-        where = f"{block}: {write.text}"
+        where = f"{row}: {write.text}"
         if write.text is not None and count[write.text] > 1:
             verdict.doubled.append(f"{where} stands there {count[write.text]} times")
         if write.version is None:
@@ -134,18 +139,18 @@ def _check_shared(block: str, writes: list[Write], final: Block | None, verdict:
             verdict.lost.append(f"{where}, acknowledged as version {write.version}")
         elif lines[write.version - 1 : write.version] != [write.text]:
             verdict.gaps.append(f"{where}, acknowledged as version {write.version}, is another")
-    verdict.unknown += [f"{block}: line {line}" for line in count if line not in wanted]
+    verdict.unknown += [f"{row}: line {line}" for line in count if line not in wanted]
     if final is not None and final.version != len(lines):
-        verdict.gaps.append(f"{block}: version {final.version} with {len(lines)} lines")
+        verdict.gaps.append(f"{row}: version {final.version} with {len(lines)} lines")
     told = Counter(write.version for write in writes if write.version is not None)
-    verdict.gaps += [f"{block}: version {each} told {n} times" for each, n in told.items() if n > 1]
+    verdict.gaps += [f"{row}: version {each} told {n} times" for each, n in told.items() if n > 1]
 
 
-def _check_own(block: str, writes: list[Write], final: Block | None, verdict: Verdict) -> None:
+def _check_own(row: str, writes: list[Write], final: Row | None, verdict: Verdict) -> None:
     for number, write in enumerate(writes, start=1):
         if write.version is None:
             continue
-        where = f"{block}: write {number} was acknowledged as version {write.version}"
+        where = f"{row}: write {number} was acknowledged as version {write.version}"
         if write.version > number:
             # The excess stays for all later writes: told once.
             verdict.doubled.append(f"{where}: one before it, or it, was carried out twice")
@@ -159,20 +164,32 @@ def _check_own(block: str, writes: list[Write], final: Block | None, verdict: Ve
     version = final.version if final is not None else 0
     last = done[-1].version or 0
     if version < last:
-        verdict.lost.append(f"{block}: stands at version {version}, {last} was acknowledged")
+        verdict.lost.append(f"{row}: stands at version {version}, {last} was acknowledged")
     elif version > len(writes):
-        verdict.doubled.append(f"{block}: stands at version {version} after {len(writes)} writes")
+        verdict.doubled.append(f"{row}: stands at version {version} after {len(writes)} writes")
     elif final is not None and final.content != writes[version - 1].text:
-        verdict.gaps.append(f"{block}: version {version} has another write's text")
+        verdict.gaps.append(f"{row}: version {version} has another write's text")
 
 
-def _check_batches(writes: Iterable[Write], final: Mapping[str, Block], verdict: Verdict) -> None:
+def _check_versions(row: str, writes: list[Write], final: Row | None, verdict: Verdict) -> None:
+    """Where a row keeps its versions, each of them is the write of that number."""
+    if final is None or final.versions is None:
+        return
+    kept = final.versions
+    if len(kept) != final.version:
+        verdict.gaps.append(f"{row}: {len(kept)} versions are kept of {final.version}")
+    for number, (write, text) in enumerate(zip(writes, kept, strict=False), start=1):
+        if write.text != text:
+            verdict.gaps.append(f"{row}: version {number} has {text!r}, not {write.text!r}")
+
+
+def _check_batches(writes: Iterable[Write], final: Mapping[str, Row], verdict: Verdict) -> None:
     batches: dict[str, list[Write]] = defaultdict(list)
     for write in writes:
         if write.together:
             batches[write.together].append(write)
-    lines = {block: set(_lines(each)) for block, each in final.items()}
+    lines = {row: set(_lines(each)) for row, each in final.items()}
     for name, parts in batches.items():
-        there = [part.text in lines.get(part.block, ()) for part in parts]
+        there = [part.text in lines.get(part.row, ()) for part in parts]
         if any(there) and not all(there):
             verdict.torn.append(f"batch {name}: {sum(there)} of {len(there)} writes are there")

@@ -15,7 +15,7 @@ import psycopg
 
 from loom.embedded import EmbeddedServer
 from tests.chaos.faults import Faults, kill
-from tests.chaos.history import Block, Verdict, check
+from tests.chaos.history import Row, Verdict, check
 from tests.chaos.workload import CLIENTS, Workload, everything
 from tests.cli.processes import Up, running, until
 
@@ -77,7 +77,7 @@ def chaos(seconds: float, seed: int) -> Result:
         return Result(seconds, dict(faults.injected), workload, check(workload.history, final))
 
 
-async def _under_fire(workload: Workload, faults: Faults, seconds: float) -> dict[str, Block]:
+async def _under_fire(workload: Workload, faults: Faults, seconds: float) -> dict[str, Row]:
     async with workload.running():
         await faults.inject(seconds)
     return await everything(workload.url)

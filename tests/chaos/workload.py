@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from random import Random
 from typing import Any
 
@@ -16,7 +17,7 @@ import httpx2
 from loom.client import Client
 from loom.errors import AlreadyExists, StaleWrite
 from loom.retry import RetryPolicy
-from tests.chaos.history import Block, History, Write
+from tests.chaos.history import History, Row, Write
 
 PLACE = {"org": "chaos", "namespace": "main", "agent": "writer"}
 CLIENTS = 8
@@ -90,10 +91,10 @@ class Workload:
             writer = _Writer(self, api, number)
             kinds = {
                 "append": (writer.append, 4),
-                "set of an own block": (writer.replace, 3),
                 "compare and set": (writer.compare_and_set, 2),
                 "batch": (writer.batch, 2),
-                "delete": (writer.delete, 1),
+                "set": (writer.replace, 5),
+                "delete": (writer.delete, 2),
                 "read": (writer.read, 2),
             }
             names = list(kinds)
@@ -130,8 +131,23 @@ class _Counting(httpx2.AsyncHTTPTransport):
         return response
 
 
+@dataclass
+class _Own:
+    """A row that one client replaces and deletes, and the operations that do it."""
+
+    name: str
+    group: str
+    key: str
+    text: str
+    there: bool = False
+
+    @property
+    def body(self) -> dict[str, Any]:
+        return {self.key: self.name}
+
+
 class _Writer:
-    """One client, with a block of its own beside those that all share."""
+    """One client, with rows of its own beside the blocks that all share."""
 
     def __init__(self, workload: Workload, api: Client, number: int) -> None:
         self._workload = workload
@@ -139,8 +155,10 @@ class _Writer:
         self._api = api
         self._number = number
         self._written = 0
-        self._own = f"own-{number}"
-        self._there = False
+        self._own = (
+            _Own(f"own-{number}", "working_memory", "block_key", "content"),
+            _Own(f"memory-{number}", "memory", "memory_key", "value"),
+        )
 
     def _next(self) -> str:
         self._written += 1
@@ -154,7 +172,7 @@ class _Writer:
         """A line at the end of a shared block."""
         text = self._next()
         write = self._begin(self._history.shared, Write(self._shared, text, None))
-        body = {"block_key": write.block, "addition": text}
+        body = {"block_key": write.row, "addition": text}
         answer = await self._call("working_memory.append", body, text)
         self._done(self._history.shared, write, answer["version"])
         return True
@@ -198,32 +216,32 @@ class _Writer:
         return True
 
     async def replace(self) -> bool:
-        """Another text in the own block."""
+        """Another text in one of the own rows, which take turns."""
         text = self._next()
-        own = self._history.own[self._own]
-        write = self._begin(own, Write(self._own, text, None))
-        body = {"block_key": self._own, "content": text}
-        answer = await self._call("working_memory.set", body, text)
-        self._there = True
-        self._done(own, write, answer["version"])
+        own = self._own[self._written % 2]
+        writes = self._history.own[own.name]
+        write = self._begin(writes, Write(own.name, text, None))
+        answer = await self._call(f"{own.group}.set", {**own.body, own.text: text}, text)
+        own.there = True
+        self._done(writes, write, answer["version"])
         return True
 
     async def delete(self) -> bool:
-        """The own block, if it is there."""
-        if not self._there:
+        """One of the own rows, if it is there."""
+        own = self._own[self._written % 2]
+        if not own.there:
             return False
-        own = self._history.own[self._own]
-        write = self._begin(own, Write(self._own, None, None))
-        body = {"block_key": self._own}
-        answer = await self._call("working_memory.delete", body, self._next())
-        self._there = False
-        self._done(own, write, answer["version"])
+        writes = self._history.own[own.name]
+        write = self._begin(writes, Write(own.name, None, None))
+        answer = await self._call(f"{own.group}.delete", own.body, self._next())
+        own.there = False
+        self._done(writes, write, answer["version"])
         return True
 
     async def read(self) -> bool:
         """A shared block, which must show all that was acknowledged when the reading began."""
         block = self._shared
-        told = [write.version or 0 for write in self._history.shared if write.block == block]
+        told = [write.version or 0 for write in self._history.shared if write.row == block]
         found = await self._call("working_memory.get", {"block_key": block})
         self._history.reads.append((block, found["version"] or 0, max(told, default=0)))
         return True
@@ -237,7 +255,7 @@ class _Writer:
 
     def _done(self, writes: list[Write], write: Write, version: int) -> None:
         place = next(n for n in range(len(writes) - 1, -1, -1) if writes[n] is write)
-        writes[place] = Write(write.block, write.text, version, write.together)
+        writes[place] = Write(write.row, write.text, version, write.together)
         self._workload.answered()
 
 
@@ -252,18 +270,28 @@ def client(
     )
 
 
-async def everything(url: str) -> dict[str, Block]:
-    """All blocks as they are now, tombstones too."""
+async def everything(url: str) -> dict[str, Row]:
+    """All rows as they are now, tombstones too."""
     found = {}
     async with client(url) as api:
-        cursor = None
-        while True:
-            page = await api.call(
-                "working_memory.list", {"limit": 200, "cursor": cursor, "include_deleted": True}
-            )
-            for item in page["items"]:
-                block = await api.call("working_memory.get", {"block_key": item["block_key"]})
-                found[item["block_key"]] = Block(block.get("content"), block["version"])
-            cursor = page["next_cursor"]
-            if cursor is None:
-                return found
+        async for item in _listed(api, "working_memory.list", {"include_deleted": True}):
+            block = await api.call("working_memory.get", {"block_key": item["block_key"]})
+            found[item["block_key"]] = Row(block.get("content"), block["version"])
+        async for item in _listed(api, "memory.list", {"include_deleted": True}):
+            named = {"memory_id": item["memory_id"]}
+            kept = [each["value"] async for each in _listed(api, "memory.history", named)]
+            versions = tuple(reversed(kept))
+            found[item["memory_key"]] = Row(item["value"], item["version"], versions)
+    return found
+
+
+async def _listed(api: Client, op: str, body: dict[str, Any]) -> AsyncIterator[dict[str, Any]]:
+    """The items of all pages of a list."""
+    cursor = None
+    while True:
+        page = await api.call(op, {**body, "limit": 200, "cursor": cursor})
+        for item in page["items"]:
+            yield item
+        cursor = page["next_cursor"]
+        if cursor is None:
+            return

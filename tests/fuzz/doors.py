@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
@@ -50,8 +51,8 @@ def doors(caller: Caller, org: str) -> list[Door]:
     made = []
     for login in SERVICES:
         made.append(Door("function", login, _function, frozenset({NOT_PERMITTED})))
-        made.append(Door("execute", login, _execute(None)))
-        made.append(Door("execute with a key", login, _execute("k")))
+        made.append(Door("execute", login, _execute(keyed=False)))
+        made.append(Door("execute with a key", login, _execute(keyed=True)))
     admin = caller.database.connect()
     tokens: list[tuple[str, object, object]] = [
         ("open mode", None, None),
@@ -61,8 +62,10 @@ def doors(caller: Caller, org: str) -> list[Door]:
         token = mint_token(admin, org=org, **bounds)
         tokens.append((str(bounds), token.org_id, token.secret_sha256))
     for name, org_id, secret in tokens:
-        made.append(Door(f"call, {name}", "loom_gateway", _call(org_id, secret, None)))
-        made.append(Door(f"call with a key, {name}", "loom_gateway", _call(org_id, secret, "k")))
+        made.append(Door(f"call, {name}", "loom_gateway", _call(org_id, secret, keyed=False)))
+        made.append(
+            Door(f"call with a key, {name}", "loom_gateway", _call(org_id, secret, keyed=True))
+        )
     return made
 
 
@@ -71,9 +74,17 @@ def _function(request: Request) -> Statement:
     return sql.SQL("select {}(%s::jsonb)::text").format(function), (request.body,)
 
 
-def _execute(key: str | None) -> Callable[[Request], Statement]:
-    return lambda request: (_EXECUTE, (request.op.op, request.body, key))
+def _execute(*, keyed: bool) -> Callable[[Request], Statement]:
+    return lambda request: (_EXECUTE, (request.op.op, request.body, _key(request, keyed)))
 
 
-def _call(org: object, secret: object, key: str | None) -> Callable[[Request], Statement]:
-    return lambda request: (_CALL, (org, secret, request.op.op, request.body, key))
+def _call(org: object, secret: object, *, keyed: bool) -> Callable[[Request], Statement]:
+    return lambda request: (
+        _CALL,
+        (org, secret, request.op.op, request.body, _key(request, keyed)),
+    )
+
+
+def _key(request: Request, keyed: bool) -> str | None:
+    """An idempotency key that other requests do not have."""
+    return hashlib.sha256(request.body.encode()).hexdigest() if keyed else None

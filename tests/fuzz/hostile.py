@@ -94,6 +94,7 @@ VALUES: dict[str, Raw] = {
     "64 deep": deep(64),
     "1000 deep": deep(1000),
     "objects 1000 deep": deep_object(1000),
+    "a long text 500 deep": deep(500, text("x" * 100_000)),
     "empty object": "{}",
     "empty key": '{"":""}',
     "many keys": obj({f"k{number}": "1" for number in range(3000)}),

@@ -56,11 +56,13 @@ class Request:
 
 
 def operations(conn: Connection) -> list[Operation]:
-    """Every operation there is."""
+    """Every operation there is; last those that rule over the others' rows."""
     rows = conn.execute(
         "select op, function_name::text, mode = 'read', accepted from loom.operation order by op"
     ).fetchall()
-    return [Operation(op, name, reads, tuple(accepted)) for op, name, reads, accepted in rows]
+    found = [Operation(op, name, reads, tuple(accepted)) for op, name, reads, accepted in rows]
+    with_rows = {each.group for each in found if each.op == f"{each.group}.set"}
+    return sorted(found, key=lambda each: each.group not in with_rows)
 
 
 def _required(op: str) -> dict[str, Any]:

@@ -52,22 +52,22 @@ NOT_JSON = frozenset({"22P02", "22P05", "22021", "22003", TOO_COMPLEX})
 
 
 @pytest.fixture
-def caller(fuzzed: Database) -> Iterator[Caller]:
+def caller(database: Database) -> Iterator[Caller]:
     """Sessions of every client; the services among them are bound to the org."""
-    admin = fuzzed.connect()
+    admin = database.connect()
     for login in SERVICES:
         admin.execute("select loom.service_bind(%s, %s)", (login, ORG))
     for seed in seeds(operations(admin)):
         admin.execute("select loom.execute(%s, %s::jsonb, null)", (seed.op.op, seed.body))
     admin.execute("select loom.open_mode_set(60)")
-    made = Caller(fuzzed)
+    made = Caller(database)
     yield made
     made.finish()
 
 
-@pytest.fixture(scope="module")
-def all_functions(fuzzed: Database) -> list[Function]:
-    return functions(fuzzed.connect())
+@pytest.fixture
+def all_functions(database: Database) -> list[Function]:
+    return functions(database.connect())
 
 
 def test_a_client_without_the_right_is_refused_by_every_function(
@@ -111,10 +111,10 @@ def test_arguments_of_another_type_find_no_function(
 
 
 def test_arguments_of_the_right_type_and_hostile_values(
-    caller: Caller, all_functions: list[Function], fuzzed: Database
+    caller: Caller, all_functions: list[Function], database: Database
 ) -> None:
-    names = {operation.function for operation in operations(fuzzed.connect())}
-    token = mint_token(fuzzed.connect(), org=ORG, role="admin")
+    names = {operation.function for operation in operations(database.connect())}
+    token = mint_token(database.connect(), org=ORG, role="admin")
     for function in all_functions:
         if function.name not in names:
             for client in sorted(function.callers):
@@ -142,17 +142,47 @@ def _one_hostile_argument(caller: Caller, client: str, function: Function, token
             )
 
 
+PLANTED = {
+    "P0001": "raise exception 'boom'",
+    "23502": "insert into loom.worker values (null, now(), now())",
+    "57014": "perform pg_sleep(60)",
+    "grew by": "perform length(repeat('x', 300000000))",
+}
+"""For a finding its words, and what `worker_gone` does to be found."""
+
+
+@pytest.mark.parametrize("words", PLANTED)
+def test_what_is_planted_is_found(words: str, database: Database) -> None:
+    database.connect().execute(
+        "create or replace function loom.worker_gone(p_worker_id uuid) returns void"
+        " language plpgsql security definer set search_path = loom, pg_temp"
+        f" as $$begin {PLANTED[words]}; end$$".encode()
+    )
+    caller = Caller(database, seconds=1.5)
+    statement = sql.SQL("select loom.worker_gone(gen_random_uuid())::text")
+    caller.attempt("loom_worker", "planted", statement, ())
+    assert any(words in found for found in caller.wrong), caller.report()
+    with pytest.raises(AssertionError):
+        caller.finish()
+
+
+def test_a_long_answer_is_found(database: Database) -> None:
+    caller = Caller(database)
+    caller.attempt("loom_worker", "planted", sql.SQL("select repeat('x', 3000000)"), ())
+    assert any("3000000 characters" in found for found in caller.wrong)
+
+
 def test_every_type_of_argument_has_hostile_values(all_functions: list[Function]) -> None:
     """A function with an argument of a new type is to be fuzzed, too."""
     wanted = {each for function in all_functions if function.callers for each in function.types}
     assert wanted <= ARGUMENTS.keys()
 
 
-def test_some_hostile_requests_of_every_operation(caller: Caller, fuzzed: Database) -> None:
+def test_some_hostile_requests_of_every_operation(caller: Caller, database: Database) -> None:
     """A choice of them, each by one door; the doors take turns."""
     random = Random(SEED)
     ways = itertools.cycle(doors(caller, ORG))
-    found = operations(fuzzed.connect())
+    found = operations(database.connect())
     each = SOME // len(found)
     for operation in found:
         chosen = random.sample(list(hostile_requests(operation)), k=each * 3 // 4)
@@ -163,9 +193,9 @@ def test_some_hostile_requests_of_every_operation(caller: Caller, fuzzed: Databa
 
 @pytest.mark.slow
 def test_all_hostile_requests_of_every_operation(
-    caller: Caller, fuzzed: Database, capsys: pytest.CaptureFixture[str]
+    caller: Caller, database: Database, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    admin = fuzzed.connect()
+    admin = database.connect()
     random = Random()
     ways = doors(caller, ORG)
     found = operations(admin)
@@ -178,9 +208,9 @@ def test_all_hostile_requests_of_every_operation(
         print(f"\n{caller.report()}")
 
 
-def test_a_short_request_makes_no_long_row(caller: Caller, fuzzed: Database) -> None:
+def test_a_short_request_makes_no_long_row(caller: Caller, database: Database) -> None:
     """A number of eight characters can print as sixteen thousand."""
-    found = operations(fuzzed.connect())
+    found = operations(database.connect())
     admin = next(door for door in doors(caller, ORG) if door.client == "loom_test_admin")
     for operation in found:
         for request in hostile_requests(operation):
@@ -200,19 +230,19 @@ def _read_back(
             caller.attempt("loom_test_admin", what, statement, parameters)
 
 
-def test_texts_that_are_no_json(caller: Caller, fuzzed: Database) -> None:
+def test_texts_that_are_no_json(caller: Caller, database: Database) -> None:
     ways = itertools.cycle(doors(caller, ORG))
-    for operation in operations(fuzzed.connect()):
+    for operation in operations(database.connect()):
         for what, body in BROKEN.items():
             answer = next(ways).send(caller, Request(operation, what, body), allowed=NOT_JSON)
             assert answer is None, (operation.op, what)
 
 
-def test_a_batch_of_refused_items_changes_nothing(caller: Caller, fuzzed: Database) -> None:
+def test_a_batch_of_refused_items_changes_nothing(caller: Caller, database: Database) -> None:
     """Each item is refused in its own savepoint; the batch itself succeeds."""
     random = Random(SEED)
     refused: list[Raw] = []
-    found = operations(fuzzed.connect())
+    found = operations(database.connect())
     for operation in found:
         if operation.op == "batch":
             continue

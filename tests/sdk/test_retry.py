@@ -153,6 +153,11 @@ def test_waits_double_are_spread_and_stay_bounded() -> None:
     assert policy.wait(10) is None
 
 
+def test_waits_stay_bounded_however_many_tries_there_are() -> None:
+    policy = RetryPolicy(tries=10**6, longest_wait=1.0)
+    assert 0.5 <= (policy.wait(10**6 - 1) or 0.0) <= 1.0
+
+
 def test_retry_after_is_honoured_in_seconds_and_as_a_date() -> None:
     script = Script(refusal(503, "UNAVAILABLE", retryable=True, headers={"Retry-After": "7"}), OK)
     run(script, call(*SET))

@@ -37,6 +37,15 @@ def request_of(op: str, identity: list[str], **more: object) -> Answer:
     return {**where, **own_fields(op)[0], **more}
 
 
+def refusals_of(op: str) -> set[str]:
+    """How a service's valid request may end, but for an answer, where there is nothing yet.
+
+    An erasure names a user, which no request here does; reads are recorded by the API alone.
+    """
+    apart = {"erasure.request": {"LM001"}, "profile.activity_record": {"LM302"}}
+    return apart.get(op, {"LM101", "LM102", "LM403"})
+
+
 def execute(conn: Connection, op: str, request: Answer, key: str | None = None) -> Answer:
     """Runs an operation by `loom.execute`, as a service does."""
     row = conn.execute("select loom.execute(%s, %s, %s)", (op, Jsonb(request), key)).fetchone()

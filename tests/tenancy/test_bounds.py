@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import psycopg
@@ -42,26 +42,35 @@ def filled(db: Connection) -> Connection:
     for namespace in NAMESPACES:
         for user in USERS:
             for session in SESSIONS:
-                operate(
-                    db,
-                    "working_memory.set",
-                    org="acme",
-                    namespace=namespace,
-                    user_id=user,
-                    session_id=session,
-                    content=_canary(namespace, user, session),
-                )
+                place = {"namespace": namespace, "user_id": user, "session_id": session}
+                text = _canary(namespace, user, session)
+                operate(db, "working_memory.set", org="acme", **place, content=text)
+                for key in ("a", "a%", "scratchpad"):
+                    operate(db, "memory.set", org="acme", **place, memory_key=key, value=text)
+                for label in ("persona", "persona%"):
+                    operate(db, "profile.set", org="acme", **place, label=label, value=text)
     return db
 
 
+_ADMINS = "admins"
+
+# Of which all else would be gone.
+_APART = {"batch", "erasure.request"}
+
+
 def _requests(conn: Connection) -> Iterator[tuple[str, str, list[str], Answer]]:
-    """Operation, mode, identity fields and own fields of everything but batches; reads first."""
+    """Operation, mode, identity and own fields of all but batches and erasures; reads first.
+
+    The mode of what only an admin may do, which no token here is, is `_ADMINS`.
+    """
     rows = conn.execute(
-        "select op, mode, identity from loom.operation order by mode, op"
+        "select op, case when role = 'admin' then %s else mode end, identity from loom.operation"
+        " order by mode, op",
+        (_ADMINS,),
     ).fetchall()
     for op, mode, identity in rows:
         for own in own_fields(op):
-            if op != "batch":
+            if op not in _APART:
                 yield op, mode, identity, own
 
 
@@ -96,6 +105,9 @@ def _texts_outside(allowed: set[tuple[str, str, str]]) -> list[str]:
 def _blocks(conn: Connection) -> dict[tuple[str, str, str], str]:
     rows = conn.execute(
         "select namespace, user_id, session_id, to_jsonb(t)::text from loom.working_memory as t"
+        " union all"
+        " select namespace, user_id, session_id, to_jsonb(t)::text from loom.memory as t"
+        " order by 1, 2, 3, 4"
     ).fetchall()
     found: dict[tuple[str, str, str], str] = {}
     for namespace, user, session, row in rows:
@@ -103,7 +115,9 @@ def _blocks(conn: Connection) -> dict[tuple[str, str, str], str]:
     return found
 
 
-BOUNDS: dict[str, tuple[Answer, set[tuple[str, str, str]], set[tuple[str, str, str]]]] = {
+_Places = set[tuple[str, str, str]]
+
+BOUNDS: dict[str, tuple[Answer, _Places, _Places]] = {
     # What is minted; where it reads; where it writes.
     "user": (
         {"read_user_id": "u"},
@@ -128,6 +142,13 @@ BOUNDS: dict[str, tuple[Answer, set[tuple[str, str, str]], set[tuple[str, str, s
 }
 
 
+_PLACES_OF: dict[str, Callable[[_Places, _Places], _Places]] = {
+    "read": lambda readable, _writable: readable,
+    "write": lambda _readable, writable: writable,
+    _ADMINS: lambda _readable, _writable: set(),
+}
+
+
 @pytest.mark.parametrize("batched", [False, True], ids=["alone", "in a batch"])
 @pytest.mark.parametrize("bounds", BOUNDS)
 def test_o61_a_bound_token_reads_and_writes_within_its_bounds_by_every_operation(
@@ -149,7 +170,7 @@ def test_o61_a_bound_token_reads_and_writes_within_its_bounds_by_every_operation
                 attempt = _try_in_a_batch if batched else _try
                 outside, text = attempt(filled, token, op, {**ids, **own})
                 if "user_id" in identity:
-                    allowed = place in (writable if mode == "write" else readable)
+                    allowed = place in _PLACES_OF[mode](readable, writable)
                     assert outside is not allowed, (op, place, text)
                 assert not [canary for canary in hidden if canary in text], (op, place)
                 seen.update(canary for canary in [_canary(*place)] if canary in text)

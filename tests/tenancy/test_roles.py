@@ -9,7 +9,7 @@ from psycopg import sql
 from tests.calls import acting_as, call, mint_token, operate, refused
 from tests.cluster import CLIENT_ROLES, Cluster
 from tests.tenancy.orgs import Connection
-from tests.tenancy.requests import FORGED, RANKS, SERVICES, execute, operations, request_of
+from tests.tenancy.requests import FORGED, RANKS, SERVICES, execute, operations, refusals_of, request_of
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def test_a_service_does_what_its_role_allows_and_no_more(acme: Connection, login
                     with acme.transaction():
                         operate(acme, op, **request)
                 except psycopg.Error as error:
-                    assert error.sqlstate in {"LM101", "LM403"}, (op, error)
+                    assert error.sqlstate in refusals_of(op), (op, error)
 
 
 @pytest.mark.parametrize("role", RANKS)

@@ -12,7 +12,7 @@ from psycopg import sql
 from tests.calls import Answer, Token, call, mint_token, operate, refused
 from tests.databases import Database
 from tests.tenancy.orgs import Connection, rows_by_org
-from tests.tenancy.requests import execute, operations, request_of
+from tests.tenancy.requests import execute, operations, refusals_of, request_of
 
 SERVICE = "loom_test_admin"
 
@@ -106,7 +106,7 @@ def _allow(conn: Connection, op: str, request: Answer) -> None:
         with conn.transaction():
             execute(conn, op, request)
     except psycopg.Error as error:
-        assert error.sqlstate in {"LM101", "LM403"}, (op, error)
+        assert error.sqlstate in refusals_of(op), (op, error)
 
 
 def _setting(conn: Connection) -> str | None:

@@ -61,10 +61,26 @@ def _columns(conn: Connection, table: str) -> list[str]:
 def _tables(conn: Connection) -> list[str]:
     rows = conn.execute(
         "select relname::text from pg_class"
-        " where relnamespace = 'loom'::regnamespace and relkind in ('r', 'p', 'v', 'm', 'f', 'S')"
+        " where relnamespace = 'loom'::regnamespace and relkind in ('r', 'p', 'm', 'f', 'S')"
         " order by 1"
     ).fetchall()
     return [name for (name,) in rows]
+
+
+@pytest.mark.parametrize("client", [*CLIENT_ROLES, *SERVICES])
+def test_only_operators_read_the_views(db: Connection, client: str) -> None:
+    rows = db.execute(
+        "select relname::text from pg_class"
+        " where relnamespace = 'loom'::regnamespace and relkind = 'v'"
+    ).fetchall()
+    assert rows
+    for (view,) in rows:
+        with acting_as(db, client):
+            if "operator" in client:
+                db.execute(sql.SQL("select * from {}").format(_table(view)))
+                continue
+            with refused(db, "42501"):
+                db.execute(sql.SQL("select * from {}").format(_table(view)))
 
 
 def test_every_table_has_an_org_or_a_reason(db: Connection) -> None:
@@ -267,4 +283,7 @@ def test_the_scheduler_reaches_across_orgs_only_what_it_cleans(two: Connection) 
         ).fetchone()
         if row == (True,):
             reached.add(table)
-    assert reached == {"idempotency"}
+    assert reached == {
+        *("idempotency", "memory", "memory_version", "memory_source"),
+        *("user_state", "agent_lock"),
+    }

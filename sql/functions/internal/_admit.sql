@@ -39,7 +39,7 @@ begin
   v_caller.is_admin := v_grant ->> 'role' = 'admin';
   v_caller.org := v_org;
   v_caller := loom._reach(v_caller, v_op, v_grant, p_request);
-  if v_op.mode = 'write' and 'user_id' = any (v_op.identity) then
+  if v_op.mode = 'write' and v_op.takes_user then
     perform loom._user_lock(v_op.user_lock, loom._user_lock_key(v_org, v_caller.user_id));
   end if;
   if v_op.mode = 'write' and v_caller.namespace is not null then

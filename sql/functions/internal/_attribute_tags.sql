@@ -1,6 +1,7 @@
 create or replace function loom._attribute_tags(p_tags text[], p_value jsonb) returns text[]
 language plpgsql volatile
 set search_path = loom, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   -- Words by their edges, not by a regular expression: the server builds its automaton anew each time.

@@ -1,6 +1,7 @@
 create or replace function loom._ensure_namespace(p_caller loom.caller) returns text
 language plpgsql volatile
 set search_path = loom, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_org text := p_caller.org;

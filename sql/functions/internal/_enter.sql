@@ -5,10 +5,12 @@ as $$
 declare
   v_caller loom.caller := loom._admit(p_op, p_request);
 begin
-  if v_caller.actor = 'open'
-    and exists (select from loom.operation where op = p_op and role = 'admin') then
-    perform loom._audit(v_caller.org, 'open', v_caller.called_at, 'open_mode.admin',
-      jsonb_build_object('op', p_op));
+  if v_caller.actor = 'open' then
+    perform from loom.operation where op = p_op and role = 'admin';
+    if found then
+      perform loom._audit(v_caller.org, 'open', v_caller.called_at, 'open_mode.admin',
+        jsonb_build_object('op', p_op));
+    end if;
   end if;
   return v_caller;
 end

@@ -1,14 +1,18 @@
-create or replace function loom._forget_answers(p_org text, p_user_id text, p_ids uuid[]) returns void
+create or replace function loom._forget_answers(p_row loom.memory, p_derived uuid[]) returns void
 language plpgsql volatile
 set search_path = loom, pg_temp
 as $$
+declare
+  v_marks text[] := array(select id::text from unnest(p_row.memory_id || p_derived) as id)
+    -- A dry run before the first write knows no id.
+    || format('"memory_key": %s', to_jsonb(p_row.memory_key));
 begin
   delete from loom.idempotency as kept
   using loom.idempotency_user as named
-  where named.org = p_org and named.user_id = p_user_id
-    and kept.org = p_org and kept.actor = named.actor and kept.op = named.op and kept.key = named.key
-    and exists (select from unnest(p_ids) as id where strpos(kept.answer::text, id::text) > 0);
+  where named.org = p_row.org and named.user_id = p_row.user_id
+    and kept.org = p_row.org and kept.actor = named.actor and kept.op = named.op and kept.key = named.key
+    and exists (select from unnest(v_marks) as mark where strpos(kept.answer::text, mark) > 0);
 end
 $$;
-comment on function loom._forget_answers(text, text, uuid[]) is
-  'Removes stored answers that speak of redacted rows: a receipt holds the hash of the text.';
+comment on function loom._forget_answers(loom.memory, uuid[]) is
+  'Removes stored answers that speak of a redacted row or of rows made from it: a receipt holds the hash of the text.';

@@ -14,6 +14,7 @@ begin
   end if;
   raise exception using errcode = 'LM206', message = 'The idempotency key has been used.',
     detail = jsonb_build_object('reason', case
+      when v_stored.request_hash = p_hash and p_op = 'batch' then 'the first answer held what the batch read, which is not kept'
       when v_stored.request_hash = p_hash then 'the first answer held a secret, which is not kept'
       else 'with another request' end)::text,
     hint = 'Use a new key for a new request.';

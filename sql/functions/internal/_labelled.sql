@@ -4,6 +4,7 @@ set search_path = loom, pg_temp
 as $$
 declare
   v_change jsonb := p_request -> 'tags';
+  v_removed text[];
   v_tags text[];
 begin
   if v_change is null or v_change = 'null' then
@@ -15,10 +16,11 @@ begin
       hint = 'Correct the named field and send the request again.';
   end if;
   perform loom._check_fields(v_change, '{add,remove,replace}');
+  v_removed := coalesce(loom._tags(v_change, 'remove'), '{}');
   v_tags := coalesce(loom._tags(v_change, 'replace'), p_tags) || coalesce(loom._tags(v_change, 'add'), '{}');
   v_tags := array(
     select distinct tag collate "C" from unnest(v_tags) as tag
-    where not tag = any (coalesce(loom._tags(v_change, 'remove'), '{}')) order by 1);
+    where not tag = any (v_removed) order by 1);
   return loom._tags(jsonb_build_object('tags', to_jsonb(v_tags)), 'tags');
 end
 $$;

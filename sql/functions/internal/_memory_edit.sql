@@ -33,6 +33,11 @@ begin
     v_new.version := coalesce(p_old.version, 0) + 1;
   else
     v_new := loom._memory_store(p_old, v_new, p_change, p_caller.actor);
+    if v_new.pinned <> (v_live and p_old.pinned) then
+      perform loom._audit(p_caller.org, p_caller.actor, p_at,
+        case when v_new.pinned then 'memory.pin' else 'memory.unpin' end,
+        jsonb_build_object('memory_id', v_new.memory_id));
+    end if;
   end if;
   return loom._memory_receipt(v_new, p_at, not v_live, false);
 end

@@ -18,17 +18,20 @@ begin
       user_id, session_id, agent
     limit 1;
   else
-    -- By itself, since "users is null or …" is no condition of an index in a plan for all callers.
-    select * into v_row from loom.memory as candidate
-    where org = p_caller.org and namespace = p_caller.namespace and memory_key = p_key
-      and user_id = any (p_caller.users)
-      and (p_caller.sessions is null or session_id = any (p_caller.sessions))
-      and loom._is_current(candidate, p_caller.called_at)
-    order by
-      case user_id when p_caller.user_id then 1 when '-' then 2 else 3 end,
-      case session_id when p_caller.session_id then 1 when '-' then 2 else 3 end,
-      case agent when p_caller.agent then 1 when '-' then 2 else 3 end,
-      user_id, session_id, agent
+    -- User after user, the named one first: a look-up each, however many users have the key.
+    select nearest.* into v_row from unnest(p_caller.users) with ordinality as reach (who, place)
+    cross join lateral (
+      select * from loom.memory as candidate
+      where org = p_caller.org and namespace = p_caller.namespace and memory_key = p_key and user_id = reach.who
+        and (p_caller.sessions is null or session_id = any (p_caller.sessions))
+        and loom._is_current(candidate, p_caller.called_at)
+      order by
+        case session_id when p_caller.session_id then 1 when '-' then 2 else 3 end,
+        case agent when p_caller.agent then 1 when '-' then 2 else 3 end,
+        session_id, agent
+      limit 1
+    ) as nearest
+    order by reach.place
     limit 1;
   end if;
   return case when v_row.memory_id is null then p_exact else v_row end;

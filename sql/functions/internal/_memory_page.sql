@@ -6,7 +6,7 @@ as $$
 begin
   if p_caller.users is null then
     return query select * from loom.memory as candidate
-    where org = p_caller.org and namespace = p_caller.namespace
+    where org = p_caller.org and namespace = p_caller.namespace and version > 0
       and (created_at, memory_id) < (p_filter.after_at, p_filter.after_id)
       and loom._listed(candidate, p_caller, p_filter)
     order by created_at desc, memory_id desc
@@ -17,7 +17,7 @@ begin
   return query select page.* from unnest(p_caller.users) as reach (who)
   cross join lateral (
     select * from loom.memory as candidate
-    where org = p_caller.org and user_id = reach.who and namespace = p_caller.namespace
+    where org = p_caller.org and user_id = reach.who and namespace = p_caller.namespace and version > 0
       and (created_at, memory_id) < (p_filter.after_at, p_filter.after_id)
       and loom._listed(candidate, p_caller, p_filter)
     order by created_at desc, memory_id desc

@@ -3,6 +3,7 @@ create or replace function loom._memory_store(
 ) returns loom.memory
 language plpgsql volatile
 set search_path = loom, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_value_version bigint;

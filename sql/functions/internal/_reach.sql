@@ -9,7 +9,7 @@ begin
   p_caller.bound_namespace := p_grant ->> 'namespace';
   p_caller.bound_user := p_grant ->> 'user_id';
   p_caller.bound_session := p_grant ->> 'session_id';
-  if 'namespace' = any (p_op.identity) then
+  if p_op.takes_namespace then
     p_caller.namespace := coalesce(loom._identifier(p_request, 'namespace'), p_caller.bound_namespace,
       p_grant ->> 'default_namespace');
     if p_caller.namespace = '-' or (p_caller.namespace is null and p_op.namespace_needed) then
@@ -22,18 +22,18 @@ begin
         hint = 'This token reaches only its own namespace.';
     end if;
   end if;
-  if 'agent' = any (p_op.identity) then
+  if p_op.takes_agent then
     p_caller.agent := coalesce(loom._identifier(p_request, 'agent'), '-');
   end if;
-  if 'user_id' = any (p_op.identity) then
+  if p_op.takes_user then
     p_caller.user_id := loom._within(p_caller.bound_user,
       coalesce(loom._identifier(p_request, 'user_id'), p_caller.bound_user, '-'), v_write, 'user_id');
   end if;
-  if 'session_id' = any (p_op.identity) then
+  if p_op.takes_session then
     p_caller.session_id := loom._within(p_caller.bound_session,
       coalesce(loom._identifier(p_request, 'session_id'), p_caller.bound_session, '-'), v_write, 'session_id');
   end if;
-  if 'run_id' = any (p_op.identity) then
+  if p_op.takes_run then
     p_caller.run_id := coalesce(loom._identifier(p_request, 'run_id'), '-');
   end if;
   if 'read_scope' = any (p_op.fields) then

@@ -8,6 +8,7 @@ declare
   v_actor text := v_caller.actor;
   v_hash bigint[] := loom._request_hash(p_request, v_caller);
   v_users text[] := loom._request_users(p_request, v_caller);
+  v_added jsonb := '{}';
   v_answer jsonb;
 begin
   if char_length(p_key) not between 1 and 200 then
@@ -15,14 +16,19 @@ begin
       detail = jsonb_build_object('what', 'idempotency_key', 'limit', 200, 'value', char_length(p_key))::text,
       hint = 'An idempotency key has 1 to 200 characters.';
   end if;
+  if p_op = 'erasure.request' then
+    -- What is kept of an erasure does not name whom it erased.
+    v_users := '{}';
+    v_added := jsonb_build_object('user_id', v_caller.user_id);
+  end if;
   -- Before the stored answer is touched: an erasure holds the users when it looks for answers.
   perform pg_advisory_xact_lock_shared(loom._user_lock_key(v_org, user_id)) from unnest(v_users) as user_id;
   if not loom._idempotency_claim(v_caller, p_op, p_key, v_hash) then
-    return loom._idempotency_answer(v_caller, p_op, p_key, v_hash);
+    return loom._idempotency_answer(v_caller, p_op, p_key, v_hash) || v_added;
   end if;
   execute format('select loom.%I($1)', p_function) into v_answer using p_request;
   update loom.idempotency
-  set answer = case when p_op = 'token.mint' then null else v_answer end, user_ids = v_users
+  set answer = loom._answer_to_keep(p_op, p_request, v_answer), user_ids = v_users
   where org = v_org and actor = v_actor and op = p_op and key = p_key;
   insert into loom.idempotency_user (org, user_id, actor, op, key)
   select v_org, user_id, v_actor, p_op, p_key from unnest(v_users) as user_id;

@@ -12,4 +12,4 @@ begin
 end
 $$;
 comment on function loom._section_fits(loom.memory, bigint) is
-  'LM402 when a text could not fit even without its quotes: told before the text is made, which could be huge.';
+  'LM402 when a value of so many characters of JSON would not fit: told before it is made, which could be huge.';

@@ -15,15 +15,20 @@ begin
     limit 1000;
     return;
   end if;
-  -- By itself, since "users is null or …" is no condition of an index in a plan for all callers.
-  return query select * from loom.memory as section
-  where org = p_caller.org and namespace = p_caller.namespace and memory_type = 'profile'
-    and user_id = any (p_caller.users)
-    and (p_caller.sessions is null or session_id = any (p_caller.sessions))
-    and (p_labels is null or memory_key = any (p_labels))
-    and (not p_own_agent or agent = p_caller.agent)
-    and loom._is_current(section, p_caller.called_at)
-  order by array_position(p_labels, memory_key), memory_key, agent, user_id, session_id
+  -- User after user: a list of users is no condition of an index in a plan for all callers.
+  return query select mine.* from unnest(p_caller.users) as reach (who)
+  cross join lateral (
+    select * from loom.memory as section
+    where org = p_caller.org and namespace = p_caller.namespace and user_id = reach.who
+      and memory_type = 'profile'
+      and (p_caller.sessions is null or session_id = any (p_caller.sessions))
+      and (p_labels is null or memory_key = any (p_labels))
+      and (not p_own_agent or agent = p_caller.agent)
+      and loom._is_current(section, p_caller.called_at)
+    order by array_position(p_labels, memory_key), memory_key, agent, session_id
+    limit 1000
+  ) as mine
+  order by array_position(p_labels, mine.memory_key), mine.memory_key, mine.agent, mine.user_id, mine.session_id
   limit 1000;
 end
 $$;

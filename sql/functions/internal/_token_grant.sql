@@ -2,6 +2,7 @@ create or replace function loom._token_grant(p_org_id uuid, p_secret_sha256 byte
 returns jsonb
 language plpgsql volatile
 set search_path = loom, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_org text;

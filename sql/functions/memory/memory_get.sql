@@ -8,13 +8,9 @@ declare
   v_row loom.memory := loom._memory_named(v_caller, p_request, v_as_of is not null);
   v_if_version bigint := loom._integer(p_request, 'if_version', 0, 9007199254740991);
   v_at timestamptz := coalesce(v_as_of, v_caller.called_at);
-  v_version loom.memory_version;
 begin
-  if v_as_of is not null and v_row.memory_id is not null then
-    select * into v_version from loom.memory_version
-    where org = v_row.org and memory_id = v_row.memory_id and recorded_at <= v_as_of
-    order by version desc limit 1;
-    v_row := case when v_version.version is null then null else loom._memory_as_of(v_row, v_version) end;
+  if v_as_of is not null then
+    v_row := loom._memory_then(v_caller, v_row, loom._identifier(p_request, 'memory_key'), v_as_of);
   end if;
   if v_row.memory_id is null or not loom._is_current(v_row, v_at) then
     return jsonb_build_object('found', false, 'memory_id', v_row.memory_id, 'version', v_row.version,

@@ -7,13 +7,17 @@ declare
   v_wanted bigint := loom._required_version(p_request);
   v_old loom.memory := loom._memory_lock(v_caller, loom._required_identifier(p_request, 'memory_key'));
   v_at timestamptz := loom._memory_now(v_old);
+  v_oldest timestamptz := v_at - interval '14 days';
   v_version loom.memory_version;
   v_new loom.memory;
   v_ok boolean;
 begin
-  select * into v_version from loom.memory_version
-  where org = v_old.org and memory_id = v_old.memory_id and version = v_wanted and content_sha256 is not null;
-  if not found then
+  -- A tombstone of 14 days is gone, whether housekeeping has been there or not.
+  if v_old.deleted_at is null or v_old.deleted_at > v_oldest then
+    select * into v_version from loom.memory_version
+    where org = v_old.org and memory_id = v_old.memory_id and version = v_wanted and content_sha256 is not null;
+  end if;
+  if v_version.version is null then
     raise exception using errcode = 'LM102', message = 'There is no such memory.',
       detail = jsonb_build_object('version', v_wanted)::text,
       hint = 'memory.history lists the versions that hold a value.';

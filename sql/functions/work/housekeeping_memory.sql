@@ -16,7 +16,7 @@ begin
     if loom._housekeeping_lock(v_due) then
       v_ids := array(
         select memory_id from loom.memory
-        where org = v_due.org and user_id = v_due.user_id and namespace = v_due.namespace
+        where org = v_due.org and user_id = v_due.user_id and namespace = v_due.namespace and version > 0
           and (v_due.user_id <> '-' or agent = v_due.agent)
           and (deleted_at <= v_oldest or expires_at <= v_now)
         limit p_most);

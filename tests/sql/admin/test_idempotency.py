@@ -232,3 +232,15 @@ def test_a_token_that_ended_gets_no_stored_answer(db: Connection, mint: Mint, cl
     clock.advance(seconds=60)
     with refused(db, "LM301"):
         through_api(db, token, APPEND, key="k", addition="line")
+
+
+def test_a_request_nested_deeper_than_64_is_refused_under_a_key(services: Connection) -> None:
+    """To be told from others, each list and object in it is looked at with all that it holds."""
+    for depth, reason in ((63, "must be a string"), (64, "is nested deeper than 64")):
+        value: Any = "x"
+        for _ in range(depth):
+            value = [value]
+        request = {"org": "acme", "namespace": "main", "addition": value}
+        with acting_as(services, "loom_test_writer"), refused(services, "LM001") as refusal:
+            execute(services, APPEND, key="k", **request)
+        assert refusal.detail["reason"] == reason
