@@ -132,7 +132,7 @@ ERRORS: tuple[ErrorCode, ...] = (
         False,
         "LM102",
         "There is no such memory.",
-        ("version",),
+        ("version", "version_text"),
     ),
     ErrorCode(
         "STALE_WRITE",

@@ -22,6 +22,7 @@ from litestar import Litestar, Request, Response, asgi
 from litestar.exceptions import HTTPException
 from litestar.types import Receive, Scope, Send
 
+from loom.app.activity import FLUSH_SECONDS, Activity
 from loom.app.errors import INVALID_REQUEST, UNKNOWN_OPERATION, Refusal, internal
 from loom.app.health import require_schema
 from loom.app.metrics import NO_OPERATION, Tally
@@ -46,9 +47,10 @@ SHUTDOWN_SECONDS: Final = 20
 
 
 class App:
-    """The ASGI application."""
+    """The ASGI application. `activity` is to be entered for as long as it is served."""
 
-    def __init__(self, operations: Operations, others: Litestar) -> None:
+    def __init__(self, operations: Operations, others: Litestar, activity: Activity) -> None:
+        self.activity = activity
         self._operations = operations
         self._paths = operations.paths
         self._others = others
@@ -60,10 +62,14 @@ class App:
         return self._others(scope, receive, send)
 
 
-def create_app(settings: Settings, pool: Pool, schema: Expected) -> App:
-    """The application on an open `pool`. `schema` is what the database must be at to be ready."""
+def create_app(
+    settings: Settings, pool: Pool, schema: Expected, *, flush_seconds: float = FLUSH_SECONDS
+) -> App:
+    """The application on an open `pool`. `schema` is what the database must be at to be ready,
+    `flush_seconds` the time between two records of profile reads."""
     tally = Tally()
-    operations = Operations(OPERATIONS, pool, tally, open_mode=settings.auth == "open")
+    activity = Activity(pool, seconds=flush_seconds)
+    operations = Operations(OPERATIONS, pool, tally, activity, open_mode=settings.auth == "open")
 
     @asgi("/v1", is_mount=True, copy_scope=False)
     async def no_such_operation(scope: Scope, receive: Receive, send: Send) -> None:
@@ -90,14 +96,14 @@ def create_app(settings: Settings, pool: Pool, schema: Expected) -> App:
             headers={"x-request-id": identifier},
         )
 
-    pages = Pages(settings, pool, schema, OPERATIONS, tally)
+    pages = Pages(settings, pool, schema, OPERATIONS, tally, activity)
     others = Litestar(
         [*pages.routes(), no_such_operation],
         exception_handlers={HTTPException: on_http_exception, Exception: on_exception},
         openapi_config=None,
         logging_config=None,
     )
-    return App(operations, others)
+    return App(operations, others, activity)
 
 
 def serve(
@@ -130,7 +136,8 @@ async def run(
     async with pool:
         await require_schema(pool, schema)
         app = create_app(settings, pool, schema)
-        await make_server(app, on_ready).serve(sockets=[listener])
+        async with app.activity:
+            await make_server(app, on_ready).serve(sockets=[listener])
 
 
 def make_server(app: App, on_ready: Callable[[str], None]) -> Server:

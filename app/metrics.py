@@ -20,6 +20,7 @@ from prometheus_client.core import (
 )
 from prometheus_client.registry import Collector
 
+from loom.app.activity import Activity
 from loom.app.errors import ERRORS
 from loom.gateway import Pool
 
@@ -64,11 +65,12 @@ class Tally:
 
 
 class Metrics(Collector):
-    """Turns the tally and the pool's numbers into metrics."""
+    """Turns the tally and the numbers of pool and activity into metrics."""
 
-    def __init__(self, tally: Tally, pool: Pool) -> None:
+    def __init__(self, tally: Tally, pool: Pool, activity: Activity) -> None:
         self._tally = tally
         self._pool = pool
+        self._activity = activity
         self._registry = CollectorRegistry()
         self._registry.register(self)
         ProcessCollector(registry=self._registry)
@@ -81,6 +83,7 @@ class Metrics(Collector):
         """Called by the registry for each page."""
         yield from self._requests()
         yield from self._connections()
+        yield from self._reads()
 
     def _requests(self) -> Iterator[Metric]:
         requests = CounterMetricFamily(
@@ -133,3 +136,14 @@ class Metrics(Collector):
         for (lane_name, reason), count in sorted(self._pool.retries.items()):
             retries.add_metric((lane_name, reason), count)
         yield retries
+
+    def _reads(self) -> Iterator[Metric]:
+        reads = CounterMetricFamily(
+            "loom_profile_reads",
+            "Reads of profile sections: counted, then recorded, or dropped for want of room or "
+            "because recording failed.",
+            labels=("outcome",),
+        )
+        for outcome in ("counted", "recorded", "dropped"):
+            reads.add_metric((outcome,), self._activity.counts[outcome])
+        yield reads

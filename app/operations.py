@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from time import perf_counter
 from typing import Any, Final, NamedTuple
 
+from loom.app.activity import BATCH, RENDER, Activity
 from loom.app.auth import Caller, caller_of_token, caller_without_token
 from loom.app.body import examine
 from loom.app.errors import (
@@ -33,10 +34,12 @@ CLOSE: Final[Header] = (b"connection", b"close")
 
 
 class Route(NamedTuple):
-    """What the edge knows of an operation: its name, and which lane it takes."""
+    """What the edge knows of an operation: its name, which lane it takes, and whether its answer
+    may hold profile sections, whose reads are counted."""
 
     op: str
     write: bool
+    counted: bool
 
 
 class Operations:
@@ -47,15 +50,19 @@ class Operations:
         operations: Mapping[str, Operation],
         pool: Pool,
         tally: Tally,
+        activity: Activity,
         *,
         open_mode: bool,
     ) -> None:
         self._routes = {
-            operation.path.encode(): Route(operation.op, operation.mode == "write")
+            operation.path.encode(): Route(
+                operation.op, operation.mode == "write", operation.op in (RENDER, BATCH)
+            )
             for operation in operations.values()
         }
         self._pool = pool
         self._tally = tally
+        self._activity = activity
         self._open_mode = open_mode
 
     @property
@@ -78,7 +85,10 @@ class Operations:
                     await answer(send, 204, b"", identifier, (ALLOW_POST,))
                     return
                 raise Refusal(METHOD_NOT_ALLOWED)
-            result = await self._run(route, scope, headers, receive)
+            caller = self._caller(scope, headers)
+            key = _idempotency_key(headers)
+            body = await read_body(receive, headers)
+            result = await self._call(route, caller, body, key)
         except Disconnected:
             return
         except Refusal as refusal:
@@ -89,21 +99,17 @@ class Operations:
         else:
             await answer(send, 200, result, identifier)
             self._tally.add(op, "OK", perf_counter() - started)
+            if route.counted:
+                self._activity.saw(op, caller, body, result)
 
-    async def _run(
-        self, route: Route, scope: Any, headers: Mapping[bytes, bytes], receive: Receive
-    ) -> bytes:
+    def _caller(self, scope: Any, headers: Mapping[bytes, bytes]) -> Caller:
         authorization = headers.get(b"authorization")
         if authorization is not None:
-            caller = caller_of_token(authorization)
-        else:
-            client = scope["client"]
-            caller = caller_without_token(
-                self._open_mode, scope["headers"], None if client is None else client[0]
-            )
-        key = _idempotency_key(headers)
-        body = await read_body(receive, headers)
-        return await self._call(route, caller, body, key)
+            return caller_of_token(authorization)
+        client = scope["client"]
+        return caller_without_token(
+            self._open_mode, scope["headers"], None if client is None else client[0]
+        )
 
     async def _call(self, route: Route, caller: Caller, body: bytes, key: str | None) -> bytes:
         try:

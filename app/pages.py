@@ -11,6 +11,7 @@ from litestar.handlers import ASGIRouteHandler
 from litestar.types import Receive, Scope, Send
 
 from loom.app import docs_page, health, metrics, openapi
+from loom.app.activity import Activity
 from loom.app.errors import METHOD_NOT_ALLOWED, UNAVAILABLE, Refusal
 from loom.app.respond import JSON, NO_STORE, Header, answer, refuse, request_id
 from loom.gateway import Pool
@@ -41,11 +42,12 @@ class Pages:
         expected: Expected,
         operations: Mapping[str, Operation],
         tally: metrics.Tally,
+        activity: Activity,
     ) -> None:
         self._pool = pool
         self._expected = expected
         self._poll_seconds = settings.worker_poll_seconds
-        self._metrics = metrics.Metrics(tally, pool)
+        self._metrics = metrics.Metrics(tally, pool, activity)
         description = openapi.description(operations)
         self._openapi = msgspec.json.encode(description)
         host = f"[{settings.host}]" if ":" in settings.host else settings.host

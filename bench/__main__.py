@@ -8,21 +8,22 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench import cpu, machine, report
+from bench import cpu, erasure, machine, report
 from bench.fleet import Fleet
-from bench.rounds import CLIENTS, Plan, run
+from bench.rounds import Plan, run
 from bench.servers import stage
-from bench.workloads import WORKLOADS, Workload
+from bench.workloads import CLIENTS, WORKLOADS, Workload
 
 _ROOT = Path(__file__).resolve().parents[1]
 _FLUSHES_A_ROUND = 50
+_ERASURES = 3
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the benchmark as the arguments say."""
     args = _arguments(argv)
     plan = Plan(args.only or WORKLOADS, args.seconds, args.rounds)
-    outcome = _measure(plan, args.data)
+    outcome = _measure(plan, args.data, 0 if args.only else 1 if args.quick else _ERASURES)
     print(report.text(outcome))
     if args.keep_as:
         report.write(outcome, args.results, args.keep_as)
@@ -30,7 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _measure(plan: Plan, data: Path) -> report.Outcome:
+def _measure(plan: Plan, data: Path, erasures: int) -> report.Outcome:
     load = os.getloadavg()[0]
     with stage(data, _say) as ready:
         described = machine.describe(ready.admin) | {"load_before": load}
@@ -41,14 +42,15 @@ def _measure(plan: Plan, data: Path) -> report.Outcome:
             watch = cpu.Watch(ready.postmaster, [*ready.apps.values(), *fleet.pids, os.getpid()])
             found = run(plan, fleet, meter, lambda: flushes.measure(_FLUSHES_A_ROUND))
             others = watch.others()
-        return report.Outcome(described, plan, found, flushes.median_us, others)
+        erased = erasure.measure(ready.admin, erasures) if erasures else {}
+        return report.Outcome(described, plan, found, erased, flushes.median_us, others)
 
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="half a minute, for a first look")
-    parser.add_argument("--seconds", type=float, help="how long to measure (150; quick: 18)")
-    parser.add_argument("--rounds", type=int, help="in so many rounds (7; quick: 3)")
+    parser.add_argument("--seconds", type=float, help="how long to measure (140; quick: 14)")
+    parser.add_argument("--rounds", type=int, help="in so many rounds (5; quick: 2)")
     parser.add_argument("--only", type=_workloads, help="workloads, by comma: set,get,…")
     parser.add_argument(
         "--data", type=Path, default=_ROOT / "build", help="folder on a disk for the database"
@@ -56,7 +58,7 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--results", type=Path, default=_ROOT / "bench" / "results")
     parser.add_argument("--keep-as", help="name of the results (last; quick: quick; '' for none)")
     args = parser.parse_args(argv)
-    defaults = (18.0, 3, "quick") if args.quick else (150.0, 7, "last")
+    defaults = (14.0, 2, "quick") if args.quick else (140.0, 5, "last")
     for name, value in zip(("seconds", "rounds", "keep_as"), defaults, strict=True):
         if getattr(args, name) is None:
             setattr(args, name, value)

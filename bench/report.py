@@ -10,7 +10,7 @@ from typing import Any
 
 from bench.doors import DOORS
 from bench.rounds import Cell, Numbers, Plan, medians
-from bench.targets import Ratio, ratios
+from bench.targets import Ratio, erasure_ratios, ratios
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,8 @@ class Outcome:
     machine: Mapping[str, Any]
     plan: Plan
     rounds: Mapping[Cell, list[Numbers]]
+    erasures: Mapping[int, float]
+    """Seconds by rows; empty when not measured."""
     flush_us: float
     others: float
     """The share of the machine's processors that anything but this run was using."""
@@ -29,17 +31,25 @@ class Outcome:
         """Each cell's medians over the rounds."""
         return {cell: medians(rounds) for cell, rounds in self.rounds.items()}
 
+    @property
+    def ratios(self) -> list[Ratio]:
+        """What is held against the targets."""
+        return [*ratios(self.medians), *erasure_ratios(self.erasures)]
+
 
 def text(outcome: Outcome) -> str:
     """The report for people."""
-    found = outcome.medians
+    cells = [_row(cell, numbers) for cell, numbers in outcome.medians.items()]
+    erasures = [_erasure_row(rows, seconds) for rows, seconds in outcome.erasures.items()]
+    judged = [_ratio_row(ratio) for ratio in outcome.ratios]
     return "\n".join(
         [
             *_machine(outcome),
             "",
-            *_table(_HEAD, [_row(cell, numbers) for cell, numbers in found.items()]),
+            *_table(_HEAD, cells),
             "",
-            *_table(("ratio", "clients", "is", "to reach", ""), map(_ratio_row, ratios(found))),
+            *(*_table(("erasure of rows", "ms", "µs a row"), erasures), "") * bool(erasures),
+            *_table(("ratio", "clients", "is", "to reach", ""), judged),
             "",
         ]
     )
@@ -87,7 +97,12 @@ def _row(cell: Cell, n: Numbers) -> tuple[str, ...]:
 
 def _ratio_row(ratio: Ratio) -> tuple[str, ...]:
     target = "" if ratio.target is None else f"{ratio.target:g}"
-    return ratio.text, str(ratio.clients), f"{ratio.value:.2f}", target, ratio.verdict
+    clients = "" if ratio.clients is None else str(ratio.clients)
+    return ratio.text, clients, f"{ratio.value:.2f}", target, ratio.verdict
+
+
+def _erasure_row(rows: int, seconds: float) -> tuple[str, ...]:
+    return str(rows), f"{seconds * 1e3:.1f}", f"{seconds / rows * 1e6:.2f}"
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
@@ -128,7 +143,8 @@ def _data(outcome: Outcome) -> dict[str, Any]:
             }
             for cell, rounds in outcome.rounds.items()
         ],
-        "ratios": [
-            ratio._asdict() | {"verdict": ratio.verdict} for ratio in ratios(outcome.medians)
+        "erasures": [
+            {"rows": rows, "seconds": seconds} for rows, seconds in outcome.erasures.items()
         ],
+        "ratios": [ratio._asdict() | {"verdict": ratio.verdict} for ratio in outcome.ratios],
     }

@@ -10,10 +10,9 @@ from typing import Final, NamedTuple
 from bench.client import Report
 from bench.cpu import Meter
 from bench.fleet import Fleet
-from bench.workloads import Workload
+from bench.workloads import CLIENTS, Workload
 
-CLIENTS: Final = (1, 16)
-_WARM_UP_SECONDS: Final = 0.15
+_WARM_UP_SECONDS: Final = 0.1
 
 
 class Cell(NamedTuple):
@@ -51,7 +50,7 @@ class Plan:
         return [
             Cell(workload, clients, door)
             for workload in self.workloads
-            for clients in CLIENTS
+            for clients in workload.clients
             for door in workload.doors
         ]
 
@@ -68,7 +67,7 @@ def run(
     found: dict[Cell, list[Numbers]] = {cell: [] for cell in plan.cells}
     for cell in plan.cells:
         if cell.clients == max(CLIENTS):
-            _measure(cell, fleet, meter, _WARM_UP_SECONDS)
+            _measure(cell, fleet, meter, min(_WARM_UP_SECONDS, plan.slice_seconds))
     for number in range(plan.rounds):
         between()
         for cell in _turned(plan.cells, number):

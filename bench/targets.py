@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import Final, NamedTuple
 
-from bench.rounds import CLIENTS, Cell, Numbers
-from bench.workloads import BATCH_OF_SETS, GET, SET, Workload
+from bench.rounds import Cell, Numbers
+from bench.workloads import BATCH_OF_SETS, CLIENTS, GET, SET, Workload
 
 FUNCTION_OVER_PLAIN: Final = 0.6
 GET_CPU_OVER_LITESTAR: Final = 2.0
 GET_OPS_OVER_LITESTAR: Final = 1.5
 BATCH_OVER_SINGLE: Final = {1: 4.0, 16: 2.5}
+# Rows a second, each size against the one before: an erasure takes so many times as long.
+ERASURE_OVER_SMALLER: Final = 0.7
 # How many clients the first two are to be reached with.
 AT_CLIENTS: Final = 16
 
@@ -20,7 +23,7 @@ class Ratio(NamedTuple):
     """A ratio, and the least it should be (None: it is only shown)."""
 
     text: str
-    clients: int
+    clients: int | None
     value: float
     target: float | None
 
@@ -43,15 +46,23 @@ def ratios(found: Mapping[Cell, Numbers]) -> Iterator[Ratio]:
         yield from _batch_over_single(found)
 
 
+def erasure_ratios(seconds: Mapping[int, float]) -> Iterator[Ratio]:
+    """Whether an erasure's time grows as its rows do; `seconds` by rows."""
+    for (few, short), (many, long) in pairwise(sorted(seconds.items())):
+        text = f"erasure of {many} rows over {few}, rows/s"
+        yield Ratio(text, None, (many / long) / (few / short), ERASURE_OVER_SMALLER)
+
+
 def _function_over_plain(found: Mapping[Cell, Numbers], workload: Workload) -> Iterator[Ratio]:
-    for clients in CLIENTS:
+    for clients in workload.clients:
+        judged = clients == AT_CLIENTS and not workload.contended
         plain = found[Cell(workload, clients, "a")]
         function = found[Cell(workload, clients, "b")]
         yield Ratio(
             f"{workload.name}: b over a, ops/s",
             clients,
             function.ops_per_second / plain.ops_per_second,
-            FUNCTION_OVER_PLAIN if clients == AT_CLIENTS else None,
+            FUNCTION_OVER_PLAIN if judged else None,
         )
 
 

@@ -2,13 +2,13 @@
 
 A workload is an operation, the request that a client sends as its n-th, and the plain statement
 that does the same: the file in `raw/` with the operation's name, with the request's fields as its
-parameters. Requests are small: blocks of about 400 characters, as an agent's notes are.
+parameters. Texts are small, as an agent's notes are: about 400 characters.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
@@ -16,10 +16,13 @@ from typing import Any, Final
 Request = dict[str, Any]
 
 ORG: Final = "bench"
+CLIENTS: Final = (1, 16)
 BATCH: Final = 10
-BLOCKS_RENDERED: Final = 5
-# A client's appends fill one block to about 1,300 characters, then go on in the next.
-APPENDS_A_BLOCK: Final = 20
+BLOCKS: Final = 5
+SECTIONS: Final = 8
+FACTS: Final = 20
+# A client's appends fill one text to about 1,300 characters, then go on in the next.
+APPENDS_A_TEXT: Final = 20
 
 _RAW: Final = Path(__file__).parent / "raw"
 _NOTE: Final = "The user prefers short answers, works on <billing> & asked for the June figures. "
@@ -33,10 +36,13 @@ class Workload:
     op: str
     request: Callable[[int, int], Request]
     doors: str = "abcd"
+    clients: tuple[int, ...] = CLIENTS
     raw_op: str = ""
     """The operation whose statement door a runs, where that is not `op`: for a batch, of each."""
     seed: tuple[tuple[Workload, int], ...] = field(default=(), repr=False)
     """Workloads that each client runs first, and how often, so that there is something to read."""
+    contended: bool = False
+    """Whether all clients write under the same user, and so wait for one another."""
 
     @cached_property
     def raw_sql(self) -> str:
@@ -51,21 +57,26 @@ class Workload:
 
 
 def _scope(client: int, agent: str) -> Request:
-    user = f"user-{client:04}"
+    """A client's own user for each kind of data, so that one's rows are in no other's way."""
+    user = f"{agent}-{client:04}"
     return {"org": ORG, "namespace": "support", "agent": agent, "user_id": user}
 
 
-def _content(client: int, n: int) -> str:
+def _text(client: int, n: int) -> str:
     return f"{client}.{n} " + _NOTE * 5
 
 
+def _addition(client: int, n: int) -> str:
+    return _text(client, n)[:64]
+
+
 def _set(client: int, n: int) -> Request:
-    key = {"block_key": f"block-{n % BATCH}", "content": _content(client, n)}
+    key = {"block_key": f"block-{n % BATCH}", "content": _text(client, n)}
     return _scope(client, "writer") | key
 
 
 def _append(client: int, n: int) -> Request:
-    key = {"block_key": f"log-{n // APPENDS_A_BLOCK}", "addition": f"{client}.{n} {_NOTE}"[:64]}
+    key = {"block_key": f"log-{n // APPENDS_A_TEXT}", "addition": _addition(client, n)}
     return _scope(client, "logger") | key
 
 
@@ -74,7 +85,7 @@ def _get(client: int, n: int) -> Request:
 
 
 def _set_rendered(client: int, n: int) -> Request:
-    key = {"block_key": f"part-{n % BLOCKS_RENDERED}", "content": _content(client, n)}
+    key = {"block_key": f"part-{n % BLOCKS}", "content": _text(client, n)}
     return _scope(client, "renderer") | key
 
 
@@ -87,6 +98,43 @@ def _batch(client: int, n: int) -> Request:
     return {"org": ORG, "requests": [{"op": "working_memory.set"} | item for item in items]}
 
 
+def _memory_set(client: int, n: int) -> Request:
+    fact = {"memory_key": f"fact-{client}-{n % FACTS}", "value": _text(client, n)}
+    return _scope(client, "learner") | fact
+
+
+def _memory_get(client: int, n: int) -> Request:
+    return _scope(client, "learner") | {"memory_key": f"fact-{client}-{n % FACTS}"}
+
+
+def _profile_set(client: int, n: int) -> Request:
+    section = {"label": f"section-{n % SECTIONS}", "value": _text(client, n)}
+    return _scope(client, "profiler") | section
+
+
+def _profile_append(client: int, n: int) -> Request:
+    label = f"log-{client}-{n // APPENDS_A_TEXT}"
+    return _scope(client, "observer") | {"label": label, "addition": _addition(client, n)}
+
+
+def _profile_render(client: int, n: int) -> Request:
+    return _scope(client, "profiler")
+
+
+def _on_one_user(workload: Workload) -> Workload:
+    def request(client: int, n: int) -> Request:
+        return workload.request(client, n) | {"user_id": "everyone"}
+
+    return replace(
+        workload,
+        name=f"{workload.name}, one user",
+        request=request,
+        doors="ab",
+        clients=(max(CLIENTS),),
+        contended=True,
+    )
+
+
 SET: Final = Workload("set", "working_memory.set", _set)
 GET: Final = Workload("get", "working_memory.get", _get, seed=((SET, BATCH),))
 BATCH_OF_SETS: Final = Workload(
@@ -94,16 +142,28 @@ BATCH_OF_SETS: Final = Workload(
 )
 
 _RENDERED: Final = Workload("", "working_memory.set", _set_rendered)
+_MEMORY_SET: Final = Workload("memory.set", "memory.set", _memory_set, "abc")
+_PROFILE_SET: Final = Workload("profile.set", "profile.set", _profile_set, "abc")
+_PROFILE_APPEND: Final = Workload("profile.append", "profile.append", _profile_append, "abc")
 
 WORKLOADS: Final = (
     SET,
     Workload("append", "working_memory.append", _append),
     GET,
     Workload(
-        f"render {BLOCKS_RENDERED} blocks",
-        "working_memory.render",
-        _render,
-        seed=((_RENDERED, BLOCKS_RENDERED),),
+        f"render {BLOCKS} blocks", "working_memory.render", _render, seed=((_RENDERED, BLOCKS),)
     ),
     BATCH_OF_SETS,
+    _MEMORY_SET,
+    Workload("memory.get", "memory.get", _memory_get, "abc", seed=((_MEMORY_SET, FACTS),)),
+    _PROFILE_SET,
+    _PROFILE_APPEND,
+    Workload(
+        f"profile.render {SECTIONS} sections",
+        "profile.render",
+        _profile_render,
+        "abc",
+        seed=((_PROFILE_SET, SECTIONS),),
+    ),
+    *map(_on_one_user, (_MEMORY_SET, _PROFILE_SET, _PROFILE_APPEND)),
 )

@@ -142,6 +142,7 @@ class MemoryNotFound(NotFound):
 
     code = "MEMORY_NOT_FOUND"
     version: int | None
+    version_text: str | None
 
 
 class StaleWrite(Conflict):

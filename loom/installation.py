@@ -88,7 +88,12 @@ class Installation:
             if not (in_passing and line.startswith("role ")):
                 self._say(line)
 
-        return migrate(self.migration_dsn, passwords=self.logins.passwords, log=log)
+        return migrate(
+            self.migration_dsn,
+            passwords=self.logins.passwords,
+            attribute_tagging=self._settings.memory_attribute_tagging,
+            log=log,
+        )
 
     def _keep_alive(self) -> None:
         """Start the embedded server again when it dies, ever less often if it dies at once."""

@@ -108,19 +108,26 @@ def migrate(
     dsn: str,
     *,
     passwords: Mapping[str, str] | None = None,
+    attribute_tagging: bool | None = None,
     log: Callable[[str], None],
     root: Path | None = None,
     wait_seconds: float = 600.0,
 ) -> Report:
     """Brings the database up to date as the login of `dsn`, a superuser or the database's owner.
 
-    `passwords` are for loom_gateway and loom_worker. `log` gets a line for each change. Raises
+    `passwords` are for loom_gateway and loom_worker; `attribute_tagging` is the setting that
+    functions heed, left as it is when None. `log` gets a line for each change. Raises
     MigrationError (also when another applier holds the lock longer than `wait_seconds`),
     SqlTreeError, or psycopg.OperationalError when the server cannot be reached.
     """
     with psycopg.connect(dsn, autocommit=True, client_encoding="utf8") as conn:
         return migrate_connection(
-            conn, passwords=passwords, log=log, root=root, wait_seconds=wait_seconds
+            conn,
+            passwords=passwords,
+            attribute_tagging=attribute_tagging,
+            log=log,
+            root=root,
+            wait_seconds=wait_seconds,
         )
 
 
@@ -128,6 +135,7 @@ def migrate_connection(
     conn: Connection,
     *,
     passwords: Mapping[str, str] | None = None,
+    attribute_tagging: bool | None = None,
     log: Callable[[str], None],
     root: Path | None = None,
     wait_seconds: float = 600.0,
@@ -154,6 +162,8 @@ def migrate_connection(
             log(f"{len(tree.functions)} functions applied")
         else:
             refuse_undeclared(conn, tree)
+        if attribute_tagging is not None:
+            conn.execute("select loom.attribute_tagging(%s)", (attribute_tagging,))
     return Report(state.pending, functions_due, roles)
 
 

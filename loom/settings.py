@@ -73,6 +73,10 @@ def _one_of(*choices: str) -> Callable[[str], str]:
     return parse
 
 
+def _switch(value: str) -> bool:
+    return _one_of("on", "off")(value) == "on"
+
+
 def _about(parse: Callable[[str], Any], doc: str) -> dict[str, Any]:
     return {"parse": parse, "doc": doc}
 
@@ -153,6 +157,15 @@ class Settings:
         default=2,
         metadata=_about(
             _whole(1, 64), "How many pieces of work one worker process does at a time."
+        ),
+    )
+    memory_attribute_tagging: bool = field(
+        default=True,
+        metadata=_about(
+            _switch,
+            "`on`: memory rows whose value speaks of a protected attribute (health, religion and "
+            "so on, by word lists) are tagged `attribute:<name>` as they are written. It is put "
+            "into the database by what migrates it, `loom migrate` or `loom up`.",
         ),
     )
     log_level: str = field(

@@ -79,7 +79,7 @@ insert into loom.operation (op, function_name, role, mode, identity, fields) val
     '{lookback_days,read_scope}'),
   ('profile.activity_record', 'profile_activity_record', 'viewer', 'write', '{org,namespace,agent}',
     '{reads}'),
-  ('erasure.request', 'erasure_request', 'writer', 'write', '{org,user_id}', '{namespaces}'),
+  ('erasure.request', 'erasure_request', 'viewer', 'write', '{org,user_id}', '{namespaces}'),
   ('audit.list', 'audit_list', 'admin', 'read', '{org}', '{action,limit,cursor}'),
   ('org.set_model_calls', 'org_set_model_calls', 'admin', 'write', '{org}', '{enabled}');
 update loom.operation set batchable = false
@@ -115,15 +115,16 @@ insert into loom.error_code (sqlstate, code, http_status, category, retryable) v
 -- Every plane of a user's rows; one plane may take several tables or parts of one. (The condition on
 -- version holds for every row: memory_list_idx is used by statements that say it.)
 delete from loom.erasure_plane;
-insert into loom.erasure_plane (place, plane, table_name, condition, by_namespace) values
+insert into loom.erasure_plane (place, plane, table_name, condition, by_namespace, counted) values
   (10, 'idempotency', 'idempotency', $$(org, actor, op, key) in (
-    select org, actor, op, key from loom.idempotency_user where org = $1 and user_id = $2)$$, false),
-  (20, 'working_memory', 'working_memory', 'user_id = $2', true),
-  (30, 'memory_version', 'memory_version', 'user_id = $2', true),
-  (31, 'memory_version', 'memory_source', 'user_id = $2', true),
+    select org, actor, op, key from loom.idempotency_user
+    where org = $1 and user_id in ($2, '*') and ($3 is null or namespace in ('', '*') or namespace = any ($3)))$$,
+    false, true),
+  (20, 'working_memory', 'working_memory', 'user_id = $2', true, true),
+  (30, 'memory_version', 'memory_version', 'user_id = $2', true, true),
+  (31, 'memory_version', 'memory_source', 'user_id = $2', true, false),
   (40, 'structured_profile', 'memory',
-    $$user_id = $2 and version > 0 and memory_type = 'profile' and memory_key = 'structured_profile'
-      and agent = '-'$$, true),
-  (41, 'profile', 'memory', $$user_id = $2 and version > 0 and memory_type = 'profile'$$, true),
-  (42, 'memory', 'memory', 'user_id = $2 and version > 0', true),
-  (50, 'activity', 'profile_activity', 'user_id = $2', true);
+    $$user_id = $2 and memory_type = 'profile' and memory_key = 'structured_profile' and agent = '-'$$, true, true),
+  (41, 'profile', 'memory', $$user_id = $2 and memory_type = 'profile'$$, true, true),
+  (42, 'memory', 'memory', 'user_id = $2', true, true),
+  (50, 'activity', 'profile_activity', 'user_id = $2', true, true);

@@ -61,6 +61,18 @@ begin
     end if;
   end loop;
 
+  -- What the API's login says of its callers is believed, because it may call nothing else.
+  select member.rolname || ' is a member of ' || granted.rolname as name into v_wanted
+  from pg_catalog.pg_auth_members as m
+  join pg_catalog.pg_roles as member on member.oid = m.member
+  join pg_catalog.pg_roles as granted on granted.oid = m.roleid
+  where member.rolname in ('loom_gateway', 'loom_worker') and granted.rolname ^@ 'loom_'
+  limit 1;
+  if found then
+    raise exception using errcode = 'insufficient_privilege', message = v_wanted.name,
+      hint = 'revoke that membership: the logins of API and worker have rights of their own only';
+  end if;
+
   -- The login that migrates is a member of loom_owner for good: an operator is told by that. It acts
   -- as the other three owners only while it applies functions, and borrows them for that moment. For
   -- a login that may not grant, another grants it all four:

@@ -1,4 +1,5 @@
-"""The worker process: a heartbeat at each poll, and a sweep when one is asked for or due."""
+"""The worker process: a heartbeat at each poll, a sweep when one is asked for or due, and beside
+these the housekeeping."""
 
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ import psycopg
 
 from loom.migrate import Expected, expected
 from loom.worker.handlers import HANDLERS, Connection, Handler
+from loom.worker.housekeeping import ROUND_SECONDS, Housekeeper
 from loom.worker.listener import Listener, SchemaMismatch
 from loom.worker.runner import Runner
 
@@ -30,7 +32,7 @@ GRACE_SECONDS = 10.0
 
 class Worker:
     """One worker. ``dsn`` is the login ``loom_worker``, ``poll_seconds`` the longest time between
-    two looks at what is due."""
+    two looks at what is due, ``round_seconds`` that between two rounds of housekeeping."""
 
     def __init__(
         self,
@@ -40,21 +42,26 @@ class Worker:
         concurrency: int,
         handlers: Mapping[str, Handler] = HANDLERS,
         schema: Expected | None = None,
+        round_seconds: float = ROUND_SECONDS,
     ) -> None:
         self.worker_id: UUID = uuid4()
         self._dsn = dsn
         self._poll_seconds = poll_seconds
         self._schema = schema or expected()
         self._runner = Runner(handlers, self._connect, concurrency)
+        self._housekeeper = Housekeeper(self._connect, seconds=round_seconds)
+        self._housekeeping: asyncio.Task[None] | None = None
         self._stop = asyncio.Event()
 
     def stop(self) -> None:
         """Ask for an orderly end."""
         self._stop.set()
         self._runner.stop()
+        self._housekeeper.stop()
 
     async def once(self) -> int:
-        """One look at what is due and everything it finds; return how many pieces were done.
+        """One look at what is due and everything it finds, then one round of housekeeping; return
+        how many pieces were done.
 
         Raises ``SchemaMismatch``, and what psycopg raises when there is no connection.
         """
@@ -63,6 +70,7 @@ class Worker:
             await listener.check_schema(self._schema)
             await listener.beat(self.worker_id)
             done = await self._runner.sweep()
+            await self._housekeeper.round()
             await listener.gone(self.worker_id)
         finally:
             await listener.close()
@@ -81,7 +89,9 @@ class Worker:
                 await self._pause(backoff * random.uniform(0.5, 1.0))
                 backoff = min(backoff * 2, LONGEST_BACKOFF)
         finally:
-            self._runner.stop()
+            self.stop()
+            if self._housekeeping is not None:
+                await _finish(self._housekeeping)
             await _finish(work)
             log.info("worker stopped", extra={"worker_id": str(self.worker_id)})
 
@@ -102,8 +112,11 @@ class Worker:
                     extra={"reason": "a pooler in transaction mode?"},
                 )
             while not self._stop.is_set():
-                if work.done():
-                    work.result()  # a heartbeat of a worker that no longer works would be a lie
+                if self._housekeeping is None:
+                    self._housekeeping = asyncio.create_task(self._housekeeper.run())
+                for task in (work, self._housekeeping):
+                    if task.done():
+                        task.result()  # a heartbeat of a worker that no longer works were a lie
                 await listener.beat(self.worker_id)
                 beats += 1
                 self._runner.wake()

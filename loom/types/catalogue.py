@@ -266,7 +266,7 @@ _CATALOGUE = (
         "erasure.request",
         governance.ErasureRequest,
         governance.Erased,
-        "writer",
+        "viewer",
         "write",
         "Remove everything of one user.",
     ),

@@ -196,6 +196,7 @@ class MemoryRedacted(Struct, kw_only=True):
 
     memory_id: MemoryId
     memory_key: str
+    user_id: str
     versions_scrubbed: int
     derived: Annotated[
         list[MemoryId], Meta(description="Rows that the worker had made from this one.")

@@ -62,6 +62,8 @@ def _default(field: Field[Any]) -> str:
     if field.default is MISSING or field.default is None:
         return "unset"
     value = field.default
+    if isinstance(value, bool):
+        return code("on" if value else "off")
     return code(f"{value:g}" if isinstance(value, float) else value)
 
 

@@ -22,11 +22,13 @@ create index idempotency_expiry_idx on loom.idempotency (expires_at);
 -- under row-level security.
 create table loom.idempotency_user (
   org text collate "C" not null,
+  -- * where an answer may speak of anyone: a batch that read beyond the users it wrote under.
   user_id text collate "C" not null,
+  namespace text collate "C" not null,
   actor text collate "C" not null,
   op text collate "C" not null,
   key text collate "C" not null,
-  constraint idempotency_user_pkey primary key (org, user_id, actor, op, key),
+  constraint idempotency_user_pkey primary key (org, user_id, namespace, actor, op, key),
   constraint idempotency_user_answer_fkey foreign key (org, actor, op, key)
     references loom.idempotency (org, actor, op, key) on delete cascade
 );

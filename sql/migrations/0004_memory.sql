@@ -228,10 +228,11 @@ create table loom.erasure_plane (
   table_name name not null,
   condition text not null,
   by_namespace boolean not null default true,
+  counted boolean not null default true,
   constraint erasure_plane_pkey primary key (place)
 );
 comment on table loom.erasure_plane is
-  'Planes of a user''s rows: name in the answer, table, which of its rows ($1 org, $2 user), whether it has a namespace column.';
+  'Planes of a user''s rows: name in the answer, table, which of its rows ($1 org, $2 user, $3 namespaces), whether it has a namespace column, whether its rows count.';
 
 alter table loom.memory enable row level security;
 alter table loom.memory_version enable row level security;
@@ -282,6 +283,12 @@ create type loom.memory_filter as (
   after_id uuid
 );
 comment on type loom.memory_filter is 'Conditions and position of a list of memory rows.';
+
+create type loom.answer_place as (
+  user_id text collate "C",
+  namespace text collate "C"
+);
+comment on type loom.answer_place is 'Whose data a stored answer speaks of, and in which namespace.';
 
 create type loom.section_read as (
   user_id text collate "C",

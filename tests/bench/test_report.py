@@ -10,12 +10,13 @@ import msgspec
 import pytest
 
 from bench.report import Outcome, text, write
-from bench.rounds import CLIENTS, Cell, Numbers, Plan, medians
-from bench.targets import Ratio, ratios
-from bench.workloads import BATCH, BATCH_OF_SETS, GET, SET, WORKLOADS, Workload
+from bench.rounds import Cell, Numbers, Plan, medians
+from bench.targets import Ratio
+from bench.workloads import BATCH, BATCH_OF_SETS, CLIENTS, GET, SET, WORKLOADS, Workload
 from loom.types import OPERATIONS
 
 NUMBERS = Numbers(1000.0, 1.0, 2.0, 10.0, 100.0, 50.0)
+ERASURES = {1_000: 0.01, 10_000: 0.1, 40_000: 0.8}
 MACHINE = {
     "at": "2026-01-01T00:00:00+00:00",
     "processor": "a processor",
@@ -34,15 +35,11 @@ def outcome(workloads: list[Workload], **by_door: Numbers) -> Outcome:
     """A run in which every cell of a door has the same numbers."""
     plan = Plan(workloads, seconds=6.0, rounds=1)
     rounds = {cell: [by_door.get(cell.door, NUMBERS)] for cell in plan.cells}
-    return Outcome(MACHINE, plan, rounds, flush_us=500.0, others=0.1)
+    return Outcome(MACHINE, plan, rounds, ERASURES, flush_us=500.0, others=0.1)
 
 
-def verdicts(found: Outcome, words: str) -> list[tuple[int, float, str]]:
-    return [
-        (each.clients, each.value, each.verdict)
-        for each in ratios(found.medians)
-        if words in each.text
-    ]
+def verdicts(found: Outcome, words: str) -> list[tuple[int | None, float, str]]:
+    return [(each.clients, each.value, each.verdict) for each in found.ratios if words in each.text]
 
 
 def test_a_median_is_taken_of_each_number_for_itself() -> None:
@@ -70,9 +67,15 @@ def test_a_batch_is_judged_over_http_with_each_number_of_clients() -> None:
     plan = Plan([SET, BATCH_OF_SETS], seconds=6.0, rounds=1)
     thrice = replace(NUMBERS, ops_per_second=3000.0)
     numbers = {c: [thrice if c.workload is BATCH_OF_SETS else NUMBERS] for c in plan.cells}
-    found = Outcome(MACHINE, plan, numbers, 500.0, 0.0)
+    found = Outcome(MACHINE, plan, numbers, {}, 500.0, 0.0)
     assert verdicts(found, "door c") == [(1, 3.0, "not reached"), (16, 3.0, "reached")]
     assert [verdict for *_, verdict in verdicts(found, "door b")] == ["", ""]
+
+
+def test_an_erasure_is_to_be_linear() -> None:
+    found = verdicts(outcome([SET]), "erasure")
+    assert [value for _, value, _ in found] == pytest.approx([1.0, 0.5])
+    assert [verdict for *_, verdict in found] == ["reached", "not reached"]
 
 
 def test_a_ratio_at_its_target_has_reached_it() -> None:
@@ -95,7 +98,7 @@ def test_each_line_of_a_table_is_as_wide_as_the_others() -> None:
     lines = [line for line in text(outcome([*WORKLOADS])).splitlines() if line.startswith("|")]
     ratio_lines = [line for line in lines if "reached" in line or "to reach" in line]
     assert len({len(line) for line in ratio_lines}) == 1
-    assert len({len(line) for line in lines}) == 2
+    assert len({len(line) for line in lines}) == 3
 
 
 def test_all_slices_together_take_the_time_that_was_asked_for() -> None:
@@ -112,4 +115,4 @@ def test_a_workloads_requests_are_requests_of_its_operation(workload: Workload) 
         msgspec.convert(request, OPERATIONS[workload.op].request)
     assert workload.raw_sql
     assert workload.writes_a_call == (BATCH if workload.op == "batch" else 1)
-    assert Cell(workload, 1, "a") in Plan([workload], 1.0, 1).cells
+    assert Cell(workload, 16, "a") in Plan([workload], 1.0, 1).cells

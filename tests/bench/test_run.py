@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from bench.doors import Doors
+from bench.erasure import measure
 from bench.machine import NotDurableError, describe
 from bench.servers import Stage, stage
 from bench.workloads import WORKLOADS, Workload
@@ -97,3 +98,7 @@ def test_the_command_measures_and_keeps_what_it_printed(tmp_path: Path) -> None:
     assert all(cell["medians"]["server_us"] > 0 for cell in cells)
     assert all((cell["medians"]["app_us"] > 0) == (cell["door"] in "cd") for cell in cells)
     assert not list(data.iterdir())
+
+
+def test_an_erasure_of_a_full_user_is_timed(running: Stage) -> None:
+    assert all(seconds > 0 for seconds in measure(running.admin, 1).values())

@@ -19,6 +19,9 @@ PROGRESS = 10
 
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
 
+FIRST = ("API", "worker", "PostgreSQL")
+"""What every run kills, however short it is."""
+
 
 class Faults:
     """Injects faults into an installation while a workload runs on it."""
@@ -37,17 +40,18 @@ class Faults:
         }
 
     async def inject(self, seconds: float) -> None:
-        """One fault after another, each kind once before any comes again, for so long."""
+        """One fault after another for so long, each kind once before any comes again."""
         deadline = time.monotonic() + seconds
-        deck: list[str] = []
-        while time.monotonic() < deadline:
+        deck = self._random.sample(FIRST, k=len(FIRST))
+        while time.monotonic() < deadline or not self.injected.keys() >= set(FIRST):
             if not deck:
-                deck = list(self._kinds)
-                self._random.shuffle(deck)
+                deck = self._random.sample(list(self._kinds), k=len(self._kinds))
             kind = deck.pop()
             killed = [pid for pid in self._kinds[kind]() if pid]
-            if not killed:
-                continue  # it was just dying of the fault before
+            if not killed:  # it ends of itself just now
+                deck.append(kind)
+                await asyncio.sleep(SHORTEST_PAUSE)
+                continue
             for pid in killed:
                 kill(pid)
             self.injected[kind] += 1

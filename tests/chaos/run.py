@@ -19,6 +19,9 @@ from tests.chaos.history import Row, Verdict, check
 from tests.chaos.workload import CLIENTS, Workload, everything
 from tests.cli.processes import Up, running, until
 
+MOST_SECONDS = 180.0
+"""How much longer than asked a run may take, to the answer of the last write."""
+
 DURABLE = {"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on"}
 
 
@@ -78,7 +81,7 @@ def chaos(seconds: float, seed: int) -> Result:
 
 
 async def _under_fire(workload: Workload, faults: Faults, seconds: float) -> dict[str, Row]:
-    async with workload.running():
+    async with asyncio.timeout(seconds + MOST_SECONDS), workload.running():
         await faults.inject(seconds)
     return await everything(workload.url)
 

@@ -1,4 +1,4 @@
-"""PostgreSQL's own errors go to the caller as they are: no function catches one."""
+"""PostgreSQL's own errors go to the caller as they are, but that of a pattern's compiler."""
 
 from __future__ import annotations
 
@@ -17,14 +17,17 @@ SECOND = {**FIRST, "block_key": "b"}
 BATCH = Step("batch", {"org": "acme", "requests": [FIRST, SECOND]}, "k")
 
 
-def test_the_one_handler_is_that_of_a_batchs_items_for_looms_own_errors() -> None:
+def test_only_looms_own_errors_and_patterns_that_do_not_compile_are_caught() -> None:
     handlers = {}
     for script in SqlTree.read().functions:
         code = re.sub(r"--[^\n]*", "", script.text)
         found = re.findall(r"\bexception\s+(when\b.*?)^end\b", code, re.DOTALL | re.MULTILINE)
         if found:
             handlers[script.name] = re.findall(r"\bwhen\s+(.+?)\s+then\b", found[0])
-    assert handlers == {"_batch_try": ["sqlstate 'LM000'"]}
+    assert handlers == {
+        "_batch_try": ["sqlstate 'LM000'"],
+        "_pattern_check": ["invalid_regular_expression"],
+    }
 
 
 @pytest.fixture

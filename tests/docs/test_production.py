@@ -11,6 +11,7 @@ import pytest
 import yaml  # type: ignore[import-untyped]
 from prometheus_client import Metric
 
+from loom.app.activity import Activity
 from loom.app.metrics import Metrics, Tally
 from loom.app.openapi import description
 from loom.cli import _parser
@@ -34,7 +35,9 @@ def user_of(url: str) -> str:
 
 
 def test_every_metric_is_on_the_page() -> None:
-    names = {name_of(metric) for metric in Metrics(Tally(), Pool("")).collect()}
+    pool = Pool("")
+    metrics = Metrics(Tally(), pool, Activity(pool))
+    names = {name_of(metric) for metric in metrics.collect()}
     assert len(names) >= 9
     for name in names:
         assert f"`{name}{{" in PAGE, name

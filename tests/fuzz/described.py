@@ -52,6 +52,11 @@ def taken(wanted: Collection[str], answer: Json, random: Random) -> Json:
             if found.get(candidate) is not None:
                 body[name] = found[candidate]
                 break
+    for name in [name for name in body if name.endswith("_key")]:
+        # A row is named by its key or by its id, not by both.
+        other = f"{name.removesuffix('_key')}_id"
+        if other in body:
+            del body[random.choice((name, other))]
     return body
 
 

@@ -19,9 +19,11 @@ import hypothesis
 import requests
 import schemathesis
 from hypothesis.errors import Flaky
+from msgspec import structs
 from schemathesis.checks import CheckFunction, not_a_server_error
 from schemathesis.core.failures import FailureGroup
 from schemathesis.core.result import Ok
+from schemathesis.engine.recorder import ScenarioRecorder
 from schemathesis.generation.stateful.state_machine import APIStateMachine, StepInput, StepOutput
 from schemathesis.specs.openapi.checks import (
     content_type_conformance,
@@ -93,10 +95,10 @@ def fuzz(
         schema.config.update(base_url=url)
         schema.config.generation.update(with_security_parameters=False)
         schema.config.output.sanitization.update(enabled=False)
-        machine = _machine(schema.as_state_machine(), session, callers, findings, random)
-        round_of_it = 0
+        machine = _machine(
+            schema.as_state_machine(), session, callers, findings, random, before_each
+        )
         while findings.sent < count:
-            before_each()
             settings = hypothesis.settings(
                 max_examples=max(1, (count - findings.sent) // STEPS),
                 stateful_step_count=STEPS,
@@ -105,12 +107,11 @@ def fuzz(
                 database=None,
                 suppress_health_check=list(hypothesis.HealthCheck),
             )
-            machine._hypothesis_internal_use_seed = seed + round_of_it
+            machine._hypothesis_internal_use_seed = seed + findings.rounds
             # What earlier steps left in the database changes what hypothesis draws again: then it
             # begins anew, with the next seed.
             with suppress(Flaky):
                 machine.run(settings=settings)
-            round_of_it += 1
             findings.rounds += 1
     return findings
 
@@ -121,10 +122,14 @@ def _machine(
     callers: Mapping[str, str | None],
     findings: Findings,
     random: Random,
+    before_each: Callable[[], None],
 ) -> type[APIStateMachine]:
     sent: deque[dict[str, Any]] = deque(maxlen=20)
 
     class Machine(base):  # type: ignore[misc, valid-type]
+        def setup(self) -> None:
+            before_each()
+
         def step(self, input: StepInput) -> StepOutput:
             case = input.case
             op = str(case.operation.definition.raw.get("operationId", case.operation.path))
@@ -135,22 +140,28 @@ def _machine(
                 sent.append({"op": op, **case.body})
             caller = random.choice(list(callers))
             headers = {"Authorization": f"Bearer {callers[caller]}"} if callers[caller] else {}
-            if not callers[caller] and case.headers:
-                case.headers.pop("Authorization", None)
             response = case.call(session=session, headers=headers, timeout=SECONDS)
             self.after_call(response, case)
             findings.answers[op, response.status_code] += 1
-            example = f"as {caller}: {case.as_curl_command()[:2000]}\n    {response.text[:1000]}"
-            try:
-                case.validate_response(response, checks=CHECKS, recorder=self.recorder)
-            except FailureGroup as group:
-                for failure in group.exceptions:
-                    findings.note(f"{op} {response.status_code}: {failure}", example)
-            for leak in _leaks(response, case.body):
-                findings.note(f"{op} {response.status_code}: {leak}", example)
+            for trouble in _troubles(case, response, self.recorder):
+                sent_as = f"as {caller}: {case.as_curl_command()[:2000]}"
+                example = f"{sent_as}\n    {response.text[:1000]}"
+                findings.note(f"{op} {response.status_code}: {trouble}", example)
             return StepOutput(response, case)
 
     return Machine
+
+
+def _troubles(
+    case: schemathesis.Case[Any], response: schemathesis.Response, recorder: ScenarioRecorder
+) -> list[str]:
+    """What is wrong with an answer."""
+    found = []
+    try:
+        case.validate_response(response, checks=CHECKS, recorder=recorder)
+    except FailureGroup as group:
+        found += [str(failure) for failure in group.exceptions]
+    return found + _leaks(response, case.body)
 
 
 def _aimed(op: str, input: StepInput, random: Random) -> dict[str, Any]:
@@ -158,16 +169,20 @@ def _aimed(op: str, input: StepInput, random: Random) -> dict[str, Any]:
     operation = OPERATIONS[op]
     assert isinstance(input.case.body, dict)
     body: dict[str, Any] = dict(input.case.body)
+    fields = structs.fields(operation.request)
+    # Fewer conditions than a generator thinks of: each of them is one more way to be refused.
+    for name in [each.name for each in fields if not each.required and random.random() < 0.4]:
+        body.pop(name, None)
     link = input.transition.request_body if input.transition else None
     answer = link.value.ok() if link is not None and isinstance(link.value, Ok) else None
     if isinstance(answer, dict):
-        fields = operation.request.__struct_fields__
-        linked = {name for name in body if name in answer and name not in fields}
-        body = {name: value for name, value in body.items() if name not in linked}
-        for name, value in taken(fields, answer, random).items():
+        names = [each.name for each in fields]
+        # The whole answer came with the link.
+        body = {name: each for name, each in body.items() if name in names or name not in answer}
+        for name, value in taken(names, answer, random).items():
             if name in PLACES or random.random() < 0.7:
                 body[name] = value
-    for name in set(operation.identity) - ({"namespace"} if answer else set()):
+    for name in operation.identity:
         if random.random() < 0.9 and not (answer and name in answer):
             body.pop(name, None)
     if "namespace" in operation.identity and random.random() < 0.9:

@@ -114,10 +114,12 @@ def seeds(found: list[Operation]) -> Iterator[Request]:
     for each in found:
         if each.group in setters and each.keys:
             setter = setters[each.group]
-            text = {name: '"old"' for name in ("content", "value") if name in setter.accepted}
+            old: dict[str, Raw] = {
+                name: '"old"' for name in ("content", "value") if name in setter.accepted
+            }
             keys = {name: json.dumps(value) for name, value in each.keys.items()}
             own = {name: value for name, value in keys.items() if name in setter.accepted}
-            yield Request(setter, f"seed of {each.op}", obj({**setter.base, **text, **own}))
+            yield Request(setter, f"seed of {each.op}", obj({**setter.base, **old, **own}))
 
 
 def plain_reads(found: list[Operation], written: Operation) -> Iterator[Request]:

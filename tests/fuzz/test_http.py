@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from random import Random
 from typing import get_args
 
 import pytest
@@ -13,8 +14,10 @@ from loom.types import OPERATIONS
 from loom.types.fields import Role
 from tests.calls import Connection, mint_token
 from tests.databases import Database
+from tests.fuzz.hostile import BROKEN, REQUESTS
 from tests.fuzz.leaks import database_text, sentences
 from tests.fuzz.machine import Findings, fuzz
+from tests.fuzz.requests import hostile_requests, operations
 from tests.http.api import Api, running, settings_for_tests
 
 SEED = 7
@@ -48,6 +51,7 @@ def fuzz_all(api: Api, *, count: int, seed: int = SEED) -> Findings:
 def judge(findings: Findings, count: int) -> None:
     assert not findings.wrong, findings.report()
     assert findings.sent >= count
+    assert 401 not in {status for _, status in findings.answers}, findings.report()
     assert {op for op, _ in findings.answers} == OPERATIONS.keys(), findings.report()
     # Not refused every time: chance may miss a few, which want much to be just so.
     reached = {op for op, status in findings.answers if status == 200}
@@ -66,6 +70,25 @@ def test_twenty_thousand_requests_of_all_callers(
     with capsys.disabled():
         print(f"\n{findings.report()}")
     judge(findings, 20_000)
+
+
+def test_hostile_bodies_are_refused_by_http_as_by_sql(open_api: Api) -> None:
+    """Texts that are no JSON, and JSON that no generator thinks of, to every operation."""
+    random = Random(SEED)
+    admin = open_api.database.connect()
+    admin.execute("select loom.open_mode_set(60)")
+    token = mint_token(admin, org="acme", role="admin").text
+    for operation in [each for each in operations(admin) if each.op in OPERATIONS]:
+        whole = random.sample(list(REQUESTS.items()), k=6)
+        parts = random.sample(list(hostile_requests(operation)), k=15)
+        for what, body in [*BROKEN.items(), *whole, *((each.what, each.body) for each in parts)]:
+            caller = random.choice([token, ""])
+            headers = random.choice([{}, {"Idempotency-Key": f"{operation.op} {what}"}])
+            answer = open_api.post(operation.op, body.encode(), token=caller, headers=headers)
+            assert answer.status_code < 500, (operation.op, what, answer.text)
+            assert not database_text(answer.json(), body), (operation.op, what, answer.text)
+            if what in BROKEN:
+                assert answer.status_code in (400, 422), (operation.op, what, answer.text)
 
 
 REFUSE = "raise exception using errcode = '{}', message = '{}', detail = '{{\"reason\": \"{}\"}}'"

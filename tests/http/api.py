@@ -143,6 +143,7 @@ def running(
     *,
     settings: Settings | None = None,
     patience: Patience | None = None,
+    flush_seconds: float = 3600.0,
 ) -> Iterator[Api]:
     """Serve `database` from a thread of its own."""
     settings = settings or settings_for_tests()
@@ -163,9 +164,11 @@ def running(
 
         async with pool:
             await require_schema(pool, expected())
-            server = make_server(create_app(settings, pool, expected()), ready)
+            app = create_app(settings, pool, expected(), flush_seconds=flush_seconds)
+            server = make_server(app, ready)
             state["server"] = server
-            await server.serve(sockets=[listener])
+            async with app.activity:
+                await server.serve(sockets=[listener])
 
     def serve() -> None:
         with listen(settings.host, 0) as listener:

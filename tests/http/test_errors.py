@@ -15,6 +15,7 @@ from loom.gateway import DatabaseRefusal
 from tests.calls import mint_token
 from tests.http.api import Api, Json, detail
 from tests.http.conftest import LogLines
+from tests.http.memory_cases import CASES as MEMORY_CASES
 
 Connection = psycopg.Connection[Any]
 
@@ -157,8 +158,17 @@ def test_each_error_has_its_status_and_fields(
     assert detail(response, case.status, code) == case.fields
 
 
+@pytest.mark.parametrize("name", MEMORY_CASES)
+def test_each_error_of_memory_has_its_status_and_fields(
+    api: Api, admin: Connection, name: str
+) -> None:
+    met = MEMORY_CASES[name]
+    assert detail(met.provoke(api, admin), met.status, met.code) == met.fields
+
+
 def test_every_code_is_met() -> None:
-    assert set(CASES) | ELSEWHERE == {error.code for error in ERRORS}
+    of_memory = {met.code for met in MEMORY_CASES.values()}
+    assert set(CASES) | of_memory | ELSEWHERE == {error.code for error in ERRORS}
 
 
 def test_the_error_table_is_the_databases(admin: Connection) -> None:

@@ -28,6 +28,7 @@ def test_the_defaults() -> None:
     assert (plain.host, plain.port, plain.auth) == ("127.0.0.1", 7777, "required")
     assert (plain.read_connections, plain.write_connections) == (4, 16)
     assert (plain.worker_poll_seconds, plain.worker_concurrency) == (5.0, 2)
+    assert plain.memory_attribute_tagging is True
     assert plain.database_url is None
     assert plain.data_dir.name == "loom"
 
@@ -38,6 +39,12 @@ def test_a_variable_sets_its_field() -> None:
     )
     assert (read.port, read.worker_poll_seconds) == (8080, 0.5)
     assert read.data_dir == Path.home() / "x"
+
+
+@pytest.mark.parametrize(("text", "value"), [("on", True), ("off", False)])
+def test_a_switch_is_on_or_off(text: str, value: bool) -> None:
+    read = Settings.from_environment({"LOOM_MEMORY_ATTRIBUTE_TAGGING": text})
+    assert read.memory_attribute_tagging is value
 
 
 def test_an_empty_variable_counts_as_unset() -> None:
@@ -58,6 +65,8 @@ def test_an_empty_variable_counts_as_unset() -> None:
         ("LOOM_WORKER_POLL_SECONDS", "nan"),
         ("LOOM_WORKER_POLL_SECONDS", "soon"),
         ("LOOM_LOG_LEVEL", "loud"),
+        ("LOOM_MEMORY_ATTRIBUTE_TAGGING", "ON"),
+        ("LOOM_MEMORY_ATTRIBUTE_TAGGING", "true"),
     ],
 )
 def test_a_value_that_cannot_be_read_names_its_variable(name: str, value: str) -> None:

@@ -147,6 +147,16 @@ def test_a_role_that_could_bypass_row_level_security_is_refused(
         migrate(bare.dsn(NAME), log=lambda _line: None)
 
 
+@pytest.mark.parametrize("login", ["loom_gateway", "loom_worker"])
+def test_a_login_of_ours_with_rights_of_a_client_is_refused(
+    bare: Cluster, owned: str, login: str
+) -> None:
+    migrate(bare.dsn(NAME), log=lambda _line: None)
+    _as_superuser(bare, f"grant loom_admin to {login}")
+    with pytest.raises(MigrationError, match=f"{login} is a member of loom_admin"):
+        migrate(bare.dsn(NAME), log=lambda _line: None)
+
+
 def test_roles_are_corrected_and_an_operators_own_settings_are_kept(
     bare: Cluster, owned: str
 ) -> None:

@@ -30,16 +30,16 @@ from pg_stat_xact_user_tables where schemaname = 'loom' and relname = any (%s)
 """
 
 # Others' rows: in the same namespace, every second a section, a hundred users to each key and forty
-# rows to each user, so that a condition on the namespace, the key or the type alone is no help. Then
-# many small orgs, which make the planner take a part of an identity for a row or less; and one user
-# who has more rows than that.
+# rows to each user, so that a condition on the namespace, the key or the type alone is no help.
+# Then many small orgs, which make the planner take a part of an identity for a row or less; and one
+# user who has more rows than that.
 _ROWS = """
 insert into loom.memory (org, namespace, agent, user_id, session_id, memory_key, memory_type, value,
   content_sha256, value_length, char_limit, source_class, version, recorded_at, changed_at, author,
   actor, created_at, created_by)
 select org, 'n', agent, user_id, session_id, memory_key,
-  case when n %% 2 = 0 then 'profile' else 'semantic' end, to_jsonb(n), loom._sha256(n::text), 1, 8192,
-  'stated', 1, at, at, 'test', 'test', at, 'test'
+  case when n %% 2 = 0 then 'profile' else 'semantic' end, to_jsonb(n), loom._sha256(n::text), 1,
+  8192, 'stated', 1, at, at, 'test', 'test', at, 'test'
 from (
   select n, 'acme', 'a' || n %% 2, 'u' || n %% 100, 's' || n %% 5, 'key' || n / 100
   from generate_series(1, %(many)s) n
@@ -61,7 +61,8 @@ select org, memory_id, version, namespace, user_id, 'set', version, value, conte
 from loom.memory where author = 'test'
 """
 _ACTIVITY = """
-insert into loom.profile_activity (org, namespace, user_id, label, client, agent, day, reads, last_at)
+insert into loom.profile_activity
+  (org, namespace, user_id, label, client, agent, day, reads, last_at)
 select 'acme', 'n', 'u' || n %% 100, 'key' || n / 100, 'c', 'a', current_date - n %% 30, 1, now()
 from generate_series(1, %s) n
 """
@@ -147,6 +148,15 @@ CASES: list[tuple[str, Answer, int]] = [
     ("profile.render", {"scope": "this_agent"}, 2 * OWN),
     ("profile.list", {"limit": 3}, 30),
     ("profile.activity", {"lookback_days": 1}, 1 + MANY // 30),
+    (
+        "profile.activity_record",
+        {
+            "reads": [
+                {"user_id": "u", "label": f"label{number}", "reads": 1} for number in range(OWN)
+            ]
+        },
+        2 * OWN,
+    ),
     ("erasure.request", {}, 10 * (4 * OWN)),
 ]
 
@@ -158,7 +168,10 @@ def test_an_operation_fetches_the_rows_it_is_about(
     crowd: tuple[Connection, Token], op: str, own: Answer, most: int
 ) -> None:
     conn, token = crowd
-    ids = {"user_id": "u"} if op == "erasure.request" else _USER
+    ids = {
+        "erasure.request": {"user_id": "u"},
+        "profile.activity_record": {"agent": "a"},
+    }.get(op, _USER)
     with conn.transaction(force_rollback=True), acting_as(conn, "loom_gateway"):
         before = _fetched(conn, *TABLES)
         call(conn, token, op, **{**ids, **own})
@@ -211,7 +224,7 @@ def test_one_agent_of_many_pays_for_its_own_blocks(
 
 
 def test_housekeeping_fetches_the_rows_whose_time_has_come(crowd: tuple[Connection, Token]) -> None:
-    conn, token = crowd
+    conn, _ = crowd
     with conn.transaction(force_rollback=True):
         conn.execute(
             "update loom.memory set expires_at = now() where user_id = 'u' and memory_key = 'fact1'"

@@ -59,7 +59,8 @@ def fill(conn: Connection) -> None:
             call(conn, token, "profile.activity_record", namespace="n", reads=reads)
         # No operation makes these rows yet.
         conn.execute(
-            "insert into loom.memory_source (org, source_id, memory_id, version, namespace, user_id)"
+            "insert into loom.memory_source"
+            " (org, source_id, memory_id, version, namespace, user_id)"
             " values (%s, %s, gen_random_uuid(), 1, 'n', 'u')",
             (org, fact["memory_id"]),
         )

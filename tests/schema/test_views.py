@@ -38,7 +38,7 @@ def _rows(conn: Connection, view: str, **where: str) -> list[dict[str, Any]]:
 
 
 def _fill(conn: Connection, org: str, user: str) -> dict[str, Any]:
-    """Rows of a user in every plane, each text of them with the canary; the locked row's receipt."""
+    """Rows of a user in every plane, their texts with the canary; the locked row's receipt."""
     where = {"org": org, "namespace": "n", "user_id": user}
     own = {**where, "agent": CANARY, "session_id": CANARY}
     operate(conn, "working_memory.set", **own, run_id=CANARY, block_key=CANARY, content=CANARY)
@@ -135,7 +135,7 @@ def test_a_users_rows_are_counted_by_plane(db: Connection) -> None:
     assert counts == {
         "working_memory": (2, 2),
         "memory": (2, 1),
-        # set, set, lock; set, delete; two sections: the lock repeats no value, the deletion has none.
+        # set, set, lock; set, delete; two sections. Lock and deletion hold no value.
         "memory_version": (7, 5),
         "profile": (1, 1),
         "structured_profile": (1, 1),

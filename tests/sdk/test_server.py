@@ -5,10 +5,9 @@ from __future__ import annotations
 import ast
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable, Iterator
-from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import Any
 
-import httpx2
 import msgspec
 import pytest
 
@@ -31,51 +30,10 @@ from loom.errors import (
     WorkingMemoryLimitExceeded,
 )
 from loom.retry import RetryPolicy
-from loom.types import OPERATIONS
 from tests.calls import mint_token
-from tests.cluster import Cluster
-from tests.databases import Database, Templates, copy_of
-from tests.http.api import Api, running
-
-T = TypeVar("T")
-
-
-@pytest.fixture(scope="module")
-def served(cluster: Cluster, templates: Templates) -> Iterator[Database]:
-    if not cluster.own:
-        pytest.skip("on a server of the user's loom_gateway may have a password")
-    own = copy_of(cluster, templates.base)
-    yield own
-    own.close()
-
-
-@pytest.fixture(scope="module")
-def api(served: Database) -> Iterator[Api]:
-    with running(served) as server:
-        server.token = mint_token(served.connect(), org="acme", role="admin").text
-        yield server
-
-
-@pytest.fixture
-def bot(api: Api, request: pytest.FixtureRequest) -> Callable[..., Agent]:
-    """Makes agents that share a namespace with no other test."""
-
-    def agent(**options: Any) -> Agent:
-        named = {"org": "acme", "namespace": request.node.name[:200], "agent": "triage-bot"}
-        if "client" not in options:
-            options = {"base_url": api.url, "api_key": api.token, **options}
-        return Agent(**{**named, **options})
-
-    return agent
-
-
-def using(agent: Agent, work: Callable[[Agent], Awaitable[T]]) -> T:
-    async def whole() -> T:
-        async with agent:
-            return await work(agent)
-
-    return asyncio.run(whole())
-
+from tests.databases import Database
+from tests.http.api import Api
+from tests.sdk.agents import losing, using
 
 EXAMPLE = """
 from loom import Agent
@@ -101,66 +59,6 @@ def test_the_first_example_runs_as_it_stands(
         '<working-memory block="state">cursor: ticket 4812\n'
         "lease: holds refunds queue\nstep 3 done</working-memory>\n"
     )
-
-
-def test_every_answer_is_exactly_of_its_declared_type(bot: Callable[..., Agent]) -> None:
-    """Neither a field that the type lacks nor one that the answer lacks."""
-    seen: set[str] = set()
-
-    async def ask(agent: Agent, op: str, body: dict[str, Any]) -> dict[str, Any]:
-        answer = await agent.client.call(op, body)
-        typed = msgspec.convert(answer, OPERATIONS[op].answer, strict=True)
-        assert msgspec.to_builtins(typed) == without_defaults(answer, typed), op
-        seen.add(op)
-        return answer
-
-    def without_defaults(answer: dict[str, Any], typed: msgspec.Struct) -> dict[str, Any]:
-        # Types that differ by what was found leave out what is null.
-        if not typed.__struct_config__.omit_defaults:
-            return answer
-        defaults = dict(
-            zip(
-                typed.__struct_fields__[::-1],
-                typed.__struct_defaults__[::-1],
-                strict=False,
-            )
-        )
-        missing = object()
-        return {
-            name: value
-            for name, value in answer.items()
-            if value != plain(defaults.get(name, missing))
-        }
-
-    def plain(default: Any) -> Any:
-        return default.factory() if hasattr(default, "factory") else default
-
-    async def work(agent: Agent) -> None:
-        assert (await ask(agent, "namespace.get", {}))["found"] is False
-        await ask(agent, "working_memory.set", {"content": "a\nb", "description": "d"})
-        await ask(agent, "working_memory.append", {"addition": "c"})
-        await ask(agent, "working_memory.replace", {"old": "a", "new": "z"})
-        assert (await ask(agent, "working_memory.get", {}))["content"] == "z\nb\nc"
-        await ask(agent, "working_memory.render", {})
-        sha = (await ask(agent, "working_memory.render", {"limit": 1}))["sha256"]
-        assert (await ask(agent, "working_memory.render", {"if_none_match": sha}))["unchanged"]
-        await ask(agent, "working_memory.delete", {"block_key": "never"})
-        await ask(agent, "working_memory.delete", {})
-        assert (await ask(agent, "working_memory.get", {}))["tombstoned"] is True
-        page = await ask(agent, "working_memory.list", {"include_deleted": True})
-        assert len(page["items"]) == 1
-        await ask(agent, "namespace.update", {"quiet_minutes": 3, "weaver_model": "m"})
-        assert (await ask(agent, "namespace.get", {}))["found"] is True
-        await ask(agent, "namespace.list", {"limit": 1})
-        minted = await ask(agent, "token.mint", {"role": "viewer", "ttl_seconds": 60})
-        await ask(agent, "token.list", {"limit": 1})
-        await ask(agent, "token.revoke", {"token_id": minted["token_id"]})
-        requests = [{"op": "working_memory.get"}, {"op": "working_memory.get", "limit": 1}]
-        await ask(agent, "batch", {"requests": requests})
-
-    using(bot(), work)
-    groups = {"working_memory", "namespace", "token", "batch"}
-    assert seen == {op for op in OPERATIONS if op.partition(".")[0] in groups}
 
 
 def test_refusals_arrive_as_their_classes_with_their_fields(bot: Callable[..., Agent]) -> None:
@@ -262,31 +160,6 @@ def test_a_token_is_needed_and_must_reach(
     other = mint_token(served.connect(), org="other").text
     with pytest.raises(AuthInsufficient):
         using(bot(api_key=other), get)
-
-
-class Losing(httpx2.AsyncBaseTransport):
-    """Carries requests to the server, and loses the first answers on their way back."""
-
-    def __init__(self, lose: int) -> None:
-        self._lose = lose
-        self._inner = httpx2.AsyncHTTPTransport()
-
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        response = await self._inner.handle_async_request(request)
-        if self._lose:
-            self._lose -= 1
-            await response.aread()
-            await response.aclose()
-            raise httpx2.ReadError("the answer was lost", request=request)
-        return response
-
-    async def aclose(self) -> None:
-        await self._inner.aclose()
-
-
-def losing(api: Api, lose: int) -> Client:
-    policy = RetryPolicy(first_wait=0.001)
-    return Client(api.url, api.token, transport=Losing(lose), retry=policy)
 
 
 @pytest.mark.parametrize("lose", [1, 3])

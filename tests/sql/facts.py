@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from typing import Any
+from xml.etree import ElementTree
 
 from tests.calls import Answer, Connection, operate
 from tests.sql.canonical_json import canonical
@@ -67,3 +68,17 @@ def audited(conn: Connection, action: str) -> list[Answer]:
         "select subject from loom.audit where action = %s order by at, audit_id", (action,)
     ).fetchall()
     return [subject for (subject,) in rows]
+
+
+def xml_sections(text: str) -> list[tuple[Answer, str]]:
+    """Attributes and text of each section of an XML render, as an XML parser reads them."""
+    if not text:
+        return []
+    root = ElementTree.fromstring(text)
+    assert (root.tag, root.attrib, root.text, root[-1].tail) == ("profile", {}, "\n", "\n")
+    for element in root:
+        assert (element.tag, len(element)) == ("section", 0)
+        assert element.tail == "\n"
+        names = ["label", "agent", "user", "session"]
+        assert list(element.attrib) == [name for name in names if name in element.attrib]
+    return [(element.attrib, element.text or "") for element in root]

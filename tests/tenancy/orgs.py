@@ -188,8 +188,14 @@ OWN_FIELDS: dict[str, list[Answer]] = {
     "namespace.update": [{"quiet_minutes": 7, "weaver_model": "attack"}],
     "token.mint": [{"role": "viewer", "label": "attack"}],
     "token.list": [{"limit": 200}, {"cursor": "00000000-0000-0000-0000-000000000000"}],
-    "memory.set": [{"memory_key": "new", "value": "attack"}, {"memory_key": "a", "value": "attack"}],
-    "memory.get": [{"memory_key": "scratchpad"}, {"memory_key": "a", "as_of": "9999-01-01T00:00:00Z"}],
+    "memory.set": [
+        {"memory_key": "new", "value": "attack"},
+        {"memory_key": "a", "value": "attack"},
+    ],
+    "memory.get": [
+        {"memory_key": "scratchpad"},
+        {"memory_key": "a", "as_of": "9999-01-01T00:00:00Z"},
+    ],
     "memory.list": [{"include_deleted": True, "limit": 200}, {"tags": ["canary"]}],
     "memory.history": [{"memory_key": "scratchpad", "limit": 200}],
     "memory.delete": [{"memory_key": "a%"}],

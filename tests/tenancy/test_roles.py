@@ -9,7 +9,15 @@ from psycopg import sql
 from tests.calls import acting_as, call, mint_token, operate, refused
 from tests.cluster import CLIENT_ROLES, Cluster
 from tests.tenancy.orgs import Connection
-from tests.tenancy.requests import FORGED, RANKS, SERVICES, execute, operations, refusals_of, request_of
+from tests.tenancy.requests import (
+    FORGED,
+    RANKS,
+    SERVICES,
+    execute,
+    operations,
+    refusals_of,
+    request_of,
+)
 
 
 @pytest.fixture

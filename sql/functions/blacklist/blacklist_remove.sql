@@ -5,9 +5,20 @@ as $$
 declare
   v_caller loom.caller := loom._enter('blacklist.remove', p_request);
   v_id uuid := loom._uuid(p_request, 'blacklist_id', true);
-  v_namespace text := loom._blacklist_namespace(v_caller, p_request);
+  v_namespace text;
   v_found boolean;
 begin
+  if loom._choice(p_request, 'scope', '{namespace,org}') is not null then
+    v_namespace := loom._blacklist_namespace(v_caller, p_request);
+  else
+    -- The id alone says which scope; who may not change that scope does not find it.
+    select namespace into v_namespace from loom.blacklist
+    where org = v_caller.org and blacklist_id = v_id
+      and (v_caller.bound_namespace is null or namespace = v_caller.bound_namespace);
+    if not found then
+      return jsonb_build_object('blacklist_id', v_id, 'found', false);
+    end if;
+  end if;
   perform pg_advisory_xact_lock(hashtextextended(v_namespace, hashtextextended(v_caller.org, 2)));
   delete from loom.blacklist where org = v_caller.org and namespace = v_namespace and blacklist_id = v_id
   returning true into v_found;

@@ -18,7 +18,7 @@ begin
   for v_plane in select * from loom.erasure_plane order by place loop
     v_count := loom._erase(v_plane, v_caller, v_namespaces);
     v_removed := v_removed || jsonb_build_object(v_plane.plane,
-      (v_removed ->> v_plane.plane)::bigint + v_count);
+      (v_removed ->> v_plane.plane)::bigint + case when v_plane.counted then v_count else 0 end);
   end loop;
   perform loom._census(v_caller, v_namespaces);
   perform loom._audit(v_caller.org, v_caller.actor, v_caller.called_at, 'erasure.request',

@@ -6,12 +6,14 @@ declare
   v_state text;
   v_message text;
   v_detail text;
+  v_hint text;
 begin
   return jsonb_build_object('status', 200, 'result', loom._batch_item(p_item));
 -- The whole LM class and nothing else: a fault of the server still ends the batch.
 exception when sqlstate 'LM000' then
-  get stacked diagnostics v_state = returned_sqlstate, v_message = message_text, v_detail = pg_exception_detail;
-  return loom._error_json(v_state, v_message, v_detail);
+  get stacked diagnostics v_state = returned_sqlstate, v_message = message_text, v_detail = pg_exception_detail,
+    v_hint = pg_exception_hint;
+  return loom._error_json(v_state, v_message, v_detail, v_hint);
 end
 $$;
 comment on function loom._batch_try(jsonb) is

@@ -6,6 +6,10 @@ declare
   v_size numeric := abs(p_number);
   v_bits integer;
 begin
+  -- No double needs more decimals, and one short number of jsonb can print sixteen thousand.
+  if scale(p_number) > 1100 then
+    return false;
+  end if;
   if v_size < 9007199254740992 then
     return true;
   end if;

@@ -5,10 +5,7 @@ as $$
 declare
   v_plain text := regexp_replace(p_pattern, E'\\\\[^0-9]', 'x', 'g');  -- without its escapes
   v_reason text;
-  v_bounds numeric;
 begin
-  select coalesce(exp(sum(ln(greatest(bound[1]::numeric, 1)))), 1) into v_bounds
-  from regexp_matches(v_plain, E'\\{(?:\\d{0,4},)?(\\d{1,4})\\}', 'g') as bound;
   v_reason := case
     when v_plain ~ E'\\\\[0-9]' then 'has a back-reference'
     when v_plain ~ E'\\(\\?(?!:)' then 'has look-around or an embedded option'
@@ -17,7 +14,7 @@ begin
     when v_plain ~ E'\\{[^}]*\\d{4,}' or exists (
       select from regexp_matches(v_plain, E'\\{(\\d{0,3})(?:,(\\d{0,3}))?\\}', 'g') as bound
       where bound[1]::integer > 100 or nullif(bound[2], '')::integer > 100) then 'has a bound over 100'
-    when v_bounds > 1000 then 'multiplies its bounds to over 1000'
+    when loom._pattern_size(p_pattern) > 10000 then 'is too large with its bounds written out'
   end;
   if v_reason is null then
     begin

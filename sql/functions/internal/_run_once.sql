@@ -28,10 +28,11 @@ begin
   end if;
   execute format('select loom.%I($1)', p_function) into v_answer using p_request;
   update loom.idempotency
-  set answer = loom._answer_to_keep(p_op, p_request, v_answer), user_ids = v_users
+  set answer = loom._answer_to_keep(p_op, v_answer), user_ids = v_users
   where org = v_org and actor = v_actor and op = p_op and key = p_key;
-  insert into loom.idempotency_user (org, user_id, actor, op, key)
-  select v_org, user_id, v_actor, p_op, p_key from unnest(v_users) as user_id;
+  insert into loom.idempotency_user (org, user_id, namespace, actor, op, key)
+  select v_org, place.user_id, place.namespace, v_actor, p_op, p_key
+  from loom._answer_places(p_op, p_request, v_caller, v_answer) as place;
   return v_answer;
 end
 $$;

@@ -11,8 +11,9 @@ begin
       hint = 'Reads are recorded by themselves.';
   end if;
   if jsonb_typeof(v_reads) is distinct from 'array' or jsonb_array_length(v_reads) > 1000
-    or jsonb_path_exists(v_reads, 'strict $[*] ? (@.type() != "object" || @.user_id.type() != "string"
-      || @.label.type() != "string" || @.reads.type() != "number" || @.reads < 1 || @.reads > 1000000)') then
+    or jsonb_array_length(v_reads) <> jsonb_array_length(jsonb_path_query_array(v_reads,
+      'strict $[*] ? (@.type() == "object" && @.user_id.type() == "string" && @.label.type() == "string"
+        && @.reads.type() == "number" && @.reads >= 1 && @.reads <= 1000000)')) then
     raise exception using errcode = 'LM001', message = 'The request is not valid.',
       detail = jsonb_build_object('field', 'reads', 'reason', 'must be a list of at most 1000 reads')::text,
       hint = 'Correct the named field and send the request again.';

@@ -6,6 +6,7 @@ declare
   v_value jsonb := p_request -> p_field;
   v_tags text[];
   v_longest integer;
+  v_counted bigint;
 begin
   if v_value is null or v_value = 'null' then
     return null;
@@ -16,11 +17,13 @@ begin
       detail = jsonb_build_object('field', p_field, 'reason', 'must be a list of strings')::text,
       hint = 'Correct the named field and send the request again.';
   end if;
-  select array_agg(distinct tag collate "C" order by tag collate "C"), max(char_length(tag))
-  into v_tags, v_longest from jsonb_array_elements_text(v_value) as tag;
-  if cardinality(v_tags) > 50 or v_longest > 100 or '' = any (v_tags) then
+  -- Tags that name a protected attribute come by themselves: they do not count.
+  select array_agg(distinct tag collate "C" order by tag collate "C"), max(char_length(tag)),
+    count(distinct tag) filter (where not tag ^@ 'attribute:')
+  into v_tags, v_longest, v_counted from jsonb_array_elements_text(v_value) as tag;
+  if v_counted > 50 or cardinality(v_tags) > 100 or v_longest > 100 or '' = any (v_tags) then
     raise exception using errcode = 'LM406', message = 'A part of the request is over its limit.',
-      detail = case when cardinality(v_tags) > 50
+      detail = case when v_counted > 50 or cardinality(v_tags) > 100
         then jsonb_build_object('what', p_field, 'limit', 50, 'value', cardinality(v_tags))
         else jsonb_build_object('what', p_field, 'limit', 100, 'value', case when '' = any (v_tags) then 0 else v_longest end,
           'unit', 'characters') end::text,
@@ -30,4 +33,4 @@ begin
 end
 $$;
 comment on function loom._tags(jsonb, text) is
-  'A list of tags, sorted and each once; null when left out. LM001 when it is no list of strings, LM406 over 50 tags or 100 characters.';
+  'A list of tags, sorted and each once; null when left out. LM001 when it is no list of strings, LM406 over 50 tags (those of attributes not counted) or 100 characters.';

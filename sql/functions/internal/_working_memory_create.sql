@@ -13,7 +13,7 @@ begin
     update loom.working_memory
     set content = p_content, char_limit = p_char_limit, description = p_description,
       read_only = p_read_only, version = version + 1, created_at = p_caller.called_at,
-      created_by = p_caller.actor, updated_at = p_caller.called_at, updated_by = p_caller.actor,
+      created_by = p_caller.actor, updated_at = greatest(updated_at, p_caller.called_at), updated_by = p_caller.actor,
       deleted_at = null
     where org = p_caller.org and namespace = p_caller.namespace and agent = p_caller.agent
       and user_id = p_caller.user_id and session_id = p_caller.session_id and run_id = p_caller.run_id

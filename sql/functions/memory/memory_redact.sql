@@ -19,12 +19,12 @@ begin
   perform loom._audit(v_row.org, v_caller.actor, v_at, 'memory.redact',
     jsonb_build_object('memory_id', v_row.memory_id, 'derived', to_jsonb(v_derived), 'reason', v_reason));
   return jsonb_build_object('memory_id', v_row.memory_id, 'memory_key', v_row.memory_key,
-    'versions_scrubbed', v_versions, 'derived', to_jsonb(v_derived), 'redacted_at', loom._ts(v_at));
+    'user_id', v_row.user_id,    'versions_scrubbed', v_versions, 'derived', to_jsonb(v_derived), 'redacted_at', loom._ts(v_at));
 end
 $$;
 comment on function loom.memory_redact(jsonb) is
 'Scrubs value and hash from every version of a row, and from every version that the worker made from it. What was redacted cannot be restored or reverted to. A retry reaches the same rows. Audited.
 
 Request: memory_key or memory_id (one of them*), reason*.
-Returns: memory_id, memory_key, versions_scrubbed, derived (ids of worker-written rows reached), redacted_at.
+Returns: memory_id, memory_key, user_id, versions_scrubbed, derived (ids of worker-written rows reached), redacted_at.
 Errors: LM001, LM003, LM102, LM205 a row made from it is locked, LM302, LM406.';

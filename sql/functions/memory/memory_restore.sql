@@ -25,7 +25,7 @@ begin
       hint = 'A deleted row can be restored for 14 days.';
   end if;
   v_new := loom._memory_again(v_old, v_version, v_at);
-  v_ok := loom._blacklist_check(v_caller, loom._leaves(v_new.value) || v_new.tags);
+  v_ok := loom._blacklist_check(v_caller, loom._leaves(v_new.value) || v_new.memory_key || v_new.tags);
   v_new := loom._memory_store(v_old, v_new, 'restore', v_caller.actor);
   return loom._memory_receipt(v_new, v_at, true, false) || '{"restored": true}';
 end

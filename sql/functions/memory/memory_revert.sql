@@ -19,19 +19,19 @@ begin
   end if;
   if v_version.version is null then
     raise exception using errcode = 'LM102', message = 'There is no such memory.',
-      detail = jsonb_build_object('version', v_wanted)::text,
+      detail = jsonb_build_object('version', v_wanted, 'version_text', v_wanted::text)::text,
       hint = 'memory.history lists the versions that hold a value.';
   end if;
   v_ok := loom._memory_guard(v_old, v_at, loom._text(p_request, 'if_match_sha256'));
   v_new := loom._memory_again(v_old, v_version, v_at);
   v_ok := loom._memory_pin_guard(v_old, v_new, v_old.deleted_at is null);
-  v_ok := loom._blacklist_check(v_caller, loom._leaves(v_new.value) || v_new.tags);
+  v_ok := loom._blacklist_check(v_caller, loom._leaves(v_new.value) || v_new.memory_key || v_new.tags);
   v_new := loom._memory_store(v_old, v_new, 'revert', v_caller.actor);
   return loom._memory_receipt(v_new, v_at, v_old.deleted_at is not null, false);
 end
 $$;
 comment on function loom.memory_revert(jsonb) is
-'Writes an older version''s content, and what that version said about it, as a new version. Pin, lock and expiry stay those of now. Redacted text never comes back.
+'Writes an older version''s content, and what that version said about it, as a new version. Pin and lock stay those of now, and so does the expiry of a current row. Redacted text never comes back.
 
 Request: memory_key*, version*, if_match_sha256.
 Returns: row receipt.

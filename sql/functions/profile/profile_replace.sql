@@ -13,7 +13,8 @@ declare
   v_count integer;
   v_ok boolean;
 begin
-  perform loom._memory_must_be_current(v_old, v_at);
+  -- A fact of that key is no section, as for profile.delete.
+  perform loom._memory_must_be_current(case v_old.memory_type when 'profile' then v_old end, v_at);
   v_ok := loom._memory_guard(v_old, v_at, loom._text(p_request, 'if_match_sha256'));
   v_text := loom._section_text(v_old);
   v_count := loom._occurrences(v_text, v_replaced, v_expected);

@@ -13,7 +13,7 @@ begin
   if v_live then
     update loom.working_memory
     set content = null, description = null, read_only = false, version = version + 1,
-      updated_at = v_caller.called_at, updated_by = v_caller.actor, deleted_at = v_caller.called_at
+      updated_at = greatest(updated_at, v_caller.called_at), updated_by = v_caller.actor, deleted_at = v_caller.called_at
     where org = v_caller.org and namespace = v_caller.namespace and agent = v_caller.agent
       and user_id = v_caller.user_id and session_id = v_caller.session_id and run_id = v_caller.run_id
       and block_key = v_key

@@ -24,7 +24,7 @@ begin
   perform loom._working_memory_refuse(v_caller, v_block, v_if_match, v_length, v_block.char_limit);
   update loom.working_memory
   set content = replace(content, v_old, v_new), version = version + 1,
-    updated_at = v_caller.called_at, updated_by = v_caller.actor
+    updated_at = greatest(updated_at, v_caller.called_at), updated_by = v_caller.actor
   where org = v_caller.org and namespace = v_caller.namespace and agent = v_caller.agent
     and user_id = v_caller.user_id and session_id = v_caller.session_id and run_id = v_caller.run_id
     and block_key = v_key

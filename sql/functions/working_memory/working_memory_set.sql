@@ -21,7 +21,7 @@ begin
       update loom.working_memory
       set content = v_content, char_limit = coalesce(v_limit, char_limit),
         description = coalesce(v_description, description), read_only = coalesce(v_read_only, read_only),
-        version = version + 1, updated_at = v_caller.called_at, updated_by = v_caller.actor
+        version = version + 1, updated_at = greatest(updated_at, v_caller.called_at), updated_by = v_caller.actor
       where org = v_caller.org and namespace = v_caller.namespace and agent = v_caller.agent
         and user_id = v_caller.user_id and session_id = v_caller.session_id and run_id = v_caller.run_id
         and block_key = v_key and deleted_at is null

@@ -1,4 +1,4 @@
-"""memory.redact of the named row: nothing of its text is left anywhere, and nothing brings it back."""
+"""memory.redact of the named row: nothing of its text is left, and nothing brings it back."""
 
 from __future__ import annotations
 
@@ -211,8 +211,8 @@ def test_the_answer_to_a_dry_run_before_the_first_write_goes_too(db: Connection)
     ],
     ids=lambda read: " ".join(map(str, read.values())),
 )
-def test_a_batch_under_a_key_does_not_keep_what_it_read(db: Connection, read: Answer) -> None:
-    """The stored answer of a batch names whom it wrote under, and its reads reach further."""
+def test_what_a_batch_under_a_key_read_goes_with_the_redaction(db: Connection, read: Answer) -> None:
+    """The stored answer of a batch that reads may speak of anyone, and by a text without ids."""
     section(db, "set", value=CANARY)
     items = [
         {**IDENTITY, **read},
@@ -220,11 +220,9 @@ def test_a_batch_under_a_key_does_not_keep_what_it_read(db: Connection, read: An
     ]
     results = execute(db, "batch", key="k", org="acme", requests=items)["results"]
     assert "canary" in str(results[0]["result"])
+    assert execute(db, "batch", key="k", org="acme", requests=items)["results"] == results
     fact(db, "redact", memory_key="persona", reason="asked")
     assert tables_with(db, "canary") == {}
-    with refused(db, "LM206"):
-        execute(db, "batch", key="k", org="acme", requests=items)
-    assert fact(db, "get", user_id="u2", memory_key="k")["version"] == 1
 
 
 def test_a_row_of_another_place_is_not_reached(db: Connection) -> None:

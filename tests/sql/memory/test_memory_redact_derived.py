@@ -87,7 +87,7 @@ def test_it_is_refused_while_a_row_made_from_it_is_locked(
         _redact(db)
     assert refusal.detail["reason"] == "legal hold"
     assert refusal.detail["memory_key"] == "fold"
-    assert refusal.detail["until"] == "2026-03-01T12:01:00.000000Z"
+    assert refusal.detail["until"] == "2026-03-01T12:01:00.000001Z"
     assert value_of(db, **USER) == "canary of the source"
     assert _of(db, "fold") == "canary"
     assert audited(db, "memory.redact") == []

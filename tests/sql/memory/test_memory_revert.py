@@ -61,6 +61,22 @@ def test_pin_lock_and_expiry_stay_those_of_now(db: Connection) -> None:
     assert got["expires_at"] is not None
 
 
+def test_a_row_that_has_expired_comes_back_with_the_expiry_of_the_version(
+    db: Connection, clock: Clock
+) -> None:
+    fact(db, "set", value="one", ttl_seconds=600)
+    fact(db, "set", value="two", ttl_seconds=60)
+    clock.advance(seconds=61)
+    receipt = fact(db, "revert", version=1)
+    assert receipt["status"] == "current"
+    got = fact(db, "get")
+    assert (got["value"], got["expires_at"]) == ("one", "2026-03-01T12:10:00.000000Z")
+    fact(db, "set", value="three", ttl_seconds=1)
+    clock.advance(seconds=61)
+    fact(db, "revert", version=2)  # whose own expiry lies behind
+    assert fact(db, "get")["expires_at"] is None
+
+
 def test_a_deleted_row_can_be_reverted_to_any_version_it_had(db: Connection) -> None:
     fact(db, "set", value="one")
     fact(db, "set", value="two")
@@ -79,7 +95,7 @@ def test_a_version_that_is_not_there_or_holds_no_value_is_told(
     fact(db, "set", value="two")
     with refused(db, "LM102") as refusal:
         fact(db, "revert", version=version)
-    assert refusal.detail == {"version": version}
+    assert refusal.detail == {"version": version, "version_text": str(version)}
     assert value_of(db) == "two"
 
 

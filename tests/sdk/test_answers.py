@@ -1,0 +1,139 @@
+"""Every answer of the server is of the type that the SDK declares for it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+
+from loom import Agent
+from loom.types import OPERATIONS
+from tests.sdk.agents import using
+
+Answer = dict[str, Any]
+
+
+class Asker:
+    """Asks as an agent, holds each answer to its type, and keeps which operations were asked."""
+
+    def __init__(self, agent: Agent) -> None:
+        self._client = agent.client
+        self.asked: set[str] = set()
+
+    async def __call__(self, op: str, **body: Any) -> Answer:
+        """Neither a field that the type lacks nor one that the answer lacks."""
+        answer = await self._client.call(op, body)
+        typed = msgspec.convert(answer, OPERATIONS[op].answer, strict=True)
+        assert msgspec.to_builtins(typed) == _without_defaults(answer, typed), op
+        self.asked.add(op)
+        return answer
+
+
+def _without_defaults(answer: Answer, typed: msgspec.Struct) -> Answer:
+    # Types that differ by what was found leave out what is null.
+    if not typed.__struct_config__.omit_defaults:
+        return answer
+    names, defaults = typed.__struct_fields__[::-1], typed.__struct_defaults__[::-1]
+    known = {name: _plain(value) for name, value in zip(names, defaults, strict=False)}
+    missing = object()
+    return {name: value for name, value in answer.items() if value != known.get(name, missing)}
+
+
+def _plain(default: Any) -> Any:
+    return default.factory() if hasattr(default, "factory") else default
+
+
+async def _working_memory(ask: Asker) -> None:
+    await ask("working_memory.set", content="a\nb", description="d")
+    await ask("working_memory.append", addition="c")
+    await ask("working_memory.replace", old="a", new="z")
+    assert (await ask("working_memory.get"))["content"] == "z\nb\nc"
+    await ask("working_memory.render")
+    sha256 = (await ask("working_memory.render", limit=1))["sha256"]
+    assert (await ask("working_memory.render", if_none_match=sha256))["unchanged"]
+    await ask("working_memory.delete", block_key="never")
+    await ask("working_memory.delete")
+    assert (await ask("working_memory.get"))["tombstoned"] is True
+    page = await ask("working_memory.list", include_deleted=True)
+    assert len(page["items"]) == 1
+
+
+async def _memory(ask: Asker) -> None:
+    await ask("memory.set", memory_key="new", value=1, dry_run=True)
+    receipt = await ask("memory.set", memory_key="k", value={"a": [None, 1.5]}, tags=["t"])
+    assert (await ask("memory.get", memory_key="absent"))["status"] == "absent"
+    read = await ask("memory.get", memory_key="k")
+    assert read["value"] == {"a": [None, 1.5]}
+    assert (await ask("memory.get", memory_key="k", if_version=read["version"]))["unchanged"]
+    await ask("memory.set", memory_key="null", value=None, confidence=0.5, ttl_seconds=9)
+    assert (await ask("memory.get", memory_key="null"))["value"] is None
+    await ask("memory.label", memory_key="k", tags={"add": ["u"]}, sensitivity="high")
+    await ask("memory.pin", memory_key="k")
+    await ask("memory.unpin", memory_key="k")
+    await ask("memory.lock", memory_key="k", reason="why", ttl_seconds=60)
+    assert (await ask("memory.get", memory_key="k"))["lock"]["mode"] == "read_only"
+    await ask("memory.unlock", memory_key="k")
+    await ask("memory.revert", memory_key="k", version=1)
+    await ask("memory.delete", memory_key="never")
+    await ask("memory.delete", memory_key="k")
+    assert (await ask("memory.get", memory_id=receipt["memory_id"]))["status"] == "deleted"
+    assert (await ask("memory.restore", memory_key="k"))["restored"] is True
+    assert len((await ask("memory.history", memory_key="k"))["items"]) == 9
+    await ask("memory.redact", memory_key="k", reason="why")
+    await ask("memory.history", memory_id=receipt["memory_id"], limit=1)
+    page = await ask("memory.list", include_deleted=True, limit=1)
+    assert page["next_cursor"]
+
+
+async def _profile(ask: Asker) -> None:
+    await ask("profile.set", label="style", value="brief")
+    await ask("profile.append", label="style", addition="kind", user_id="u")
+    await ask("profile.replace", label="style", old="brief", new="terse")
+    await ask("profile.list")
+    await ask("profile.render", user_id="u", char_budget=40)
+    rendered = await ask("profile.render", user_id="u", format="markdown")
+    assert len(rendered["sections"]) == 2
+    assert await ask("profile.render", if_none_match=rendered["sha256"], format="markdown")
+    await ask("profile.activity")
+    await ask("profile.delete", label="style")
+
+
+async def _governance(ask: Asker) -> None:
+    entry = await ask("blacklist.add", pattern="secret", reason="why")
+    await ask("blacklist.add", pattern="s.cret", pattern_type="regex", scope="org")
+    await ask("blacklist.list")
+    await ask("blacklist.remove", blacklist_id=entry["blacklist_id"])
+    assert (await ask("erasure.request", user_id="u"))["removed"]["profile"] == 1
+    await ask("org.set_model_calls", enabled=True)
+    await ask("audit.list", limit=2)
+
+
+async def _administration(ask: Asker) -> None:
+    await ask("namespace.update", quiet_minutes=3, weaver_model="m")
+    assert (await ask("namespace.get"))["found"] is True
+    await ask("namespace.list", limit=1)
+    minted = await ask("token.mint", role="viewer", ttl_seconds=60)
+    await ask("token.list", limit=1)
+    await ask("token.revoke", token_id=minted["token_id"])
+    requests = [{"op": "working_memory.get"}, {"op": "working_memory.get", "limit": 1}]
+    await ask("batch", requests=requests)
+
+
+def test_every_answer_is_exactly_of_its_declared_type(bot: Callable[..., Agent]) -> None:
+    parts: list[Callable[[Asker], Awaitable[None]]] = [
+        _working_memory,
+        _memory,
+        _profile,
+        _governance,
+        _administration,
+    ]
+
+    async def work(agent: Agent) -> set[str]:
+        ask = Asker(agent)
+        assert (await ask("namespace.get"))["found"] is False
+        for part in parts:
+            await part(ask)
+        return ask.asked
+
+    assert using(bot(), work) == set(OPERATIONS)
