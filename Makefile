@@ -38,7 +38,7 @@ test-slow: $(INSTALLED) ## Run only the slow tests
 	$(PYTEST) -m slow $(ARGS)
 
 .PHONY: fuzz
-fuzz: $(INSTALLED) ## Send hostile requests at length, by HTTP and SQL (a quarter of an hour)
+fuzz: $(INSTALLED) ## Send hostile requests at length, by HTTP and SQL (ten minutes)
 	$(PYTEST) -m slow tests/fuzz $(ARGS)
 
 # Seconds, and a seed to have the same run again: make chaos ARGS="300 42"

@@ -29,7 +29,14 @@ class SettingsError(ValueError):
 
 
 def default_data_dir() -> Path:
-    """The data folder of an installation that names none: `$XDG_DATA_HOME/loom`."""
+    """The data folder of an installation that names none.
+
+    In a checkout its `.loom`, so that every command means the server of `make run`; for an
+    installed package `$XDG_DATA_HOME/loom`.
+    """
+    checkout = Path(__file__).resolve().parent.parent
+    if (checkout / "Makefile").is_file() and (checkout / "scripts/make-venv").is_file():
+        return checkout / ".loom"
     base = os.environ.get("XDG_DATA_HOME", "")
     return (Path(base) if base.startswith("/") else Path.home() / ".local/share") / "loom"
 
@@ -114,7 +121,8 @@ class Settings:
         metadata=_about(
             _folder,
             "The folder that holds the embedded PostgreSQL's data and the generated passwords. "
-            "Unset: `loom` under `$XDG_DATA_HOME`, or under `~/.local/share`.",
+            "Unset: `.loom` in the checkout; for an installed package `loom` under "
+            "`$XDG_DATA_HOME`, or under `~/.local/share`.",
         ),
     )
     host: str = field(

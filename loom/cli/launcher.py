@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shlex
+import shutil
 import signal
 import socket
+import sys
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, suppress
 from typing import Any
@@ -191,9 +194,17 @@ def welcome(settings: Settings, url: str) -> str:
         lines.append(f"  curl {_no_proxy()}{url}/v1/working_memory.set -d '{body}'")
     else:
         lines.append("Requests need a token; make the first one with:")
-        lines.append("  loom token mint --org acme --role admin")
+        lines.append(f"  {_program()} token mint --org acme --role admin")
     lines.append("Ctrl-C stops everything.")
     return "\n".join(lines)
+
+
+def _program() -> str:
+    """`loom` as it can be typed where it was started: with its folder when that is not on PATH."""
+    started_as = sys.argv[0]
+    if shutil.which("loom") or os.path.basename(started_as) != "loom":
+        return "loom"
+    return shlex.quote(started_as)
 
 
 def _no_proxy() -> str:

@@ -30,7 +30,7 @@ def test_the_defaults() -> None:
     assert (plain.worker_poll_seconds, plain.worker_concurrency) == (5.0, 2)
     assert plain.memory_attribute_tagging is True
     assert plain.database_url is None
-    assert plain.data_dir.name == "loom"
+    assert plain.data_dir == Path(__file__).parents[2] / ".loom"
 
 
 def test_a_variable_sets_its_field() -> None:
