@@ -86,7 +86,7 @@ grant update (memory_type, value, content_sha256, value_length, char_limit, tags
   reinforcement_count, version, recorded_at, changed_at, source_part, author, actor, created_at, created_by,
   deleted_at, redacted_at) on loom.memory to loom_api;
 grant select, insert, delete on loom.memory_version, loom.memory_source to loom_api;
-grant update (value, value_version, content_sha256, value_length, source_trace, tags, redacted_at)
+grant update (value, value_version, content_sha256, value_length, source_trace, lock_reason, tags, redacted_at)
   on loom.memory_version to loom_api;
 grant select, insert on loom.agent_lock to loom_api;
 grant update (rev) on loom.agent_lock to loom_api;

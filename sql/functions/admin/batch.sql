@@ -8,6 +8,7 @@ declare
   v_items jsonb[] := loom._batch_items(p_request, v_caller);
   v_item jsonb;
   v_results jsonb[] := '{}';
+  v_size bigint := 0;
 begin
   perform loom._batch_locks(v_items, v_caller);
   foreach v_item in array v_items loop
@@ -15,6 +16,12 @@ begin
       v_results := v_results || jsonb_build_object('status', 200, 'result', loom._batch_item(v_item));
     else
       v_results := v_results || loom._batch_try(v_item);
+    end if;
+    v_size := v_size + pg_column_size(v_results[cardinality(v_results)]);
+    if v_size > 8388608 then
+      raise exception using errcode = 'LM406', message = 'A part of the request is over its limit.',
+        detail = jsonb_build_object('what', 'answer', 'limit', 8388608, 'value', v_size, 'unit', 'bytes')::text,
+        hint = 'Split the batch, or read smaller pages.';
     end if;
   end loop;
   return jsonb_build_object('results', to_jsonb(v_results));

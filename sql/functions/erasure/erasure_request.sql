@@ -11,6 +11,12 @@ declare
   v_plane loom.erasure_plane;
   v_count bigint;
 begin
+  -- An older snapshot would not show what was committed since: neither the deletions nor the census.
+  if current_setting('transaction_isolation') not in ('read committed', 'read uncommitted') then
+    raise exception using errcode = 'LM001', message = 'The request is not valid.',
+      detail = jsonb_build_object('field', null, 'reason', 'needs a transaction that is READ COMMITTED')::text,
+      hint = 'Erase in a transaction of its own, at the isolation level READ COMMITTED.';
+  end if;
   -- First, so that what was derived from before is refused as soon as this commits.
   update loom.user_state set epoch = epoch + 1, rev = rev + 1
   where org = v_caller.org and user_id = v_caller.user_id

@@ -7,7 +7,7 @@ declare
   -- Words by their edges, not by a regular expression: the server builds its automaton anew each time.
   v_words text[] := string_to_array(translate(
     lower(array_to_string(loom._leaves(p_value), ' ') collate "default"),
-    E'.,;:!?()[]{}<>"\'`/\\|-_*=+&#@%~\n\r\t…–—„“”‚‘’«»¿¡\u00a0\u2002\u2003\u2009\u200b\u202f\u3000、。・', rpad('', 64)), ' ');
+    E'.,;:!?()[]{}<>"''`/\\|-_*=+&#@%~\n\r\t…–—„“”‚‘’«»¿¡\u00a0\u2002\u2003\u2009\u200b\u202f\u3000、。・', rpad('', 64)), ' ');
   v_found text[];
 begin
   select array_agg(distinct 'attribute:' || attribute) into v_found from loom.attribute_word

@@ -5,7 +5,10 @@ as $$
 declare
   v_marks text[] := array(select id::text from unnest(p_row.memory_id || p_derived) as id)
     -- A dry run before the first write knows no id.
-    || format('"memory_key": %s', to_jsonb(p_row.memory_key));
+    || format('"memory_key": %s', to_jsonb(p_row.memory_key))
+    -- The refusal of a batch's item names the hash and nothing else.
+    || array(select distinct content_sha256 from loom.memory_version
+      where org = p_row.org and memory_id = any (p_row.memory_id || p_derived) and content_sha256 is not null);
 begin
   delete from loom.idempotency as kept
   using loom.idempotency_user as named

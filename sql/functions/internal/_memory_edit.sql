@@ -16,6 +16,11 @@ begin
   v_new := loom._memory_measure(loom._memory_draft(p_old, v_live, p_type, p_request), p_value);
   v_changed := not v_live or v_new.content_sha256 <> p_old.content_sha256;
   v_new := loom._memory_fields(v_new, p_request, p_at, v_changed);
+  -- Under no_delete an earlier end would be a deletion.
+  if v_live and loom._memory_locked(p_old, p_at) and v_new.expires_at < coalesce(p_old.expires_at, 'infinity')
+    and v_new.expires_at < coalesce(p_old.lock_until, 'infinity') then
+    v_ok := loom._memory_guard(p_old, p_at, null, true);
+  end if;
   v_ok := loom._memory_pin_guard(p_old, v_new, v_live);
   v_ok := loom._blacklist_check(p_caller, loom._leaves(p_value) || p_old.memory_key || v_new.tags);
   v_new.tags := loom._attribute_tags(v_new.tags, p_value);

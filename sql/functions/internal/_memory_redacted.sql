@@ -7,6 +7,7 @@ begin
   p_row.content_sha256 := null;
   p_row.value_length := null;
   p_row.source_trace := null;
+  p_row.lock_reason := null;
   p_row.tags := '{}';
   p_row.recorded_at := p_at;
   p_row.changed_at := p_at;

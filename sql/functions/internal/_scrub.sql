@@ -19,7 +19,7 @@ begin
     where source.org = p_org and source.source_id = p_source_id and source.memory_id = p_memory_id);
   update loom.memory_version
   set value = null, content_sha256 = null, value_length = null, value_version = null,
-    source_trace = null, tags = '{}', redacted_at = p_at
+    source_trace = null, lock_reason = null, tags = '{}', redacted_at = p_at
   where org = p_org and memory_id = p_memory_id and redacted_at is null
     and (p_source_id is null or content_sha256 = any (v_made));
   get diagnostics v_scrubbed = row_count;

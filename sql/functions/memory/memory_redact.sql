@@ -12,10 +12,10 @@ declare
 begin
   perform loom._bounded_text(p_request, 'reason', 500);
   v_derived := loom._derived_from(v_row, v_at);
+  perform loom._forget_answers(v_row, v_derived);  -- while the hashes are known
   v_versions := loom._scrub(v_row.org, v_row.memory_id, null, v_at, v_caller.actor)
     + coalesce((select sum(loom._scrub(v_row.org, derived, v_row.memory_id, v_at, v_caller.actor))
         from unnest(v_derived) as derived), 0);
-  perform loom._forget_answers(v_row, v_derived);
   perform loom._audit(v_row.org, v_caller.actor, v_at, 'memory.redact',
     jsonb_build_object('memory_id', v_row.memory_id, 'derived', to_jsonb(v_derived), 'reason', v_reason));
   return jsonb_build_object('memory_id', v_row.memory_id, 'memory_key', v_row.memory_key,
