@@ -214,7 +214,12 @@ def check_login(name: str, connect: Connect) -> Finding:
                 conn, "select rolsuper from pg_catalog.pg_roles where rolname = session_user"
             )
     except psycopg.OperationalError as error:
-        return Finding(check, "failure", _first_line(error), "Run `loom migrate`, or see the URL.")
+        return Finding(
+            check,
+            "failure",
+            _first_line(error),
+            "See its URL; `loom migrate` sets a new password where none is named.",
+        )
     if superuser and name != "migration":
         hint = "The API and the worker log in as loom_gateway and loom_worker."
         return Finding(check, "failure", f"{user} is a superuser", hint)

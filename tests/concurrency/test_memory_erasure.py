@@ -27,22 +27,22 @@ from tests.sql.worker_rows import lock_as_worker, worker_writes
 NOTHING = dict.fromkeys(PLANES, 0)
 ERASURE = Step("erasure.request", {"org": "acme", **USER})
 
-# 250 each of blocks, facts and sections, the facts in a dozen versions and derived rows from them.
+# 300 each of blocks, facts and sections, the facts in a dozen versions and derived rows from them.
 _MANY = """
 select count(loom.working_memory_set(place
     || jsonb_build_object('block_key', 'b' || n, 'content', 'canary'))),
   count(loom.profile_set(place || jsonb_build_object('label', 'p' || n, 'value', 'canary ' || n)))
-from generate_series(1, 250) as n, (values (%s::jsonb)) as given (place)
+from generate_series(1, 300) as n, (values (%s::jsonb)) as given (place)
 """
 _VERSIONS = """
 select count(loom.memory_set(place || jsonb_build_object(
   'memory_key', 'k' || n, 'value', format('canary %%s %%s', n, clock_timestamp()))))
-from generate_series(1, 250) as n, (values (%s::jsonb)) as given (place)
+from generate_series(1, 300) as n, (values (%s::jsonb)) as given (place)
 """
 _KEYED = """
 select count(loom.execute('memory.label', place || jsonb_build_object('memory_key', 'k' || n,
   'tags', '{"add": ["t"]}'::jsonb), 'key ' || n))
-from generate_series(1, 250) as n, (values (%s::jsonb)) as given (place)
+from generate_series(1, 300) as n, (values (%s::jsonb)) as given (place)
 """
 _SOURCES = """
 insert into loom.memory_source (org, source_id, memory_id, version, namespace, user_id)
@@ -68,13 +68,13 @@ def _fill_with_thousands(conn: Connection) -> dict[str, int]:
     conn.execute(_ACTIVITY.encode())
     return {
         **NOTHING,
-        "working_memory": 250,
-        "memory": 250,
-        # Thirteen of each fact, one of each section, and two rows of sources of each fact.
-        "memory_version": 250 * 13 + 250 + 500,
-        "profile": 250,
-        "activity": 250,
-        "idempotency": 250,
+        "working_memory": 300,
+        "memory": 300,
+        # Thirteen of each fact, one of each section; what says from what is not counted.
+        "memory_version": 300 * 13 + 300,
+        "profile": 300,
+        "activity": 300,
+        "idempotency": 300,
     }
 
 

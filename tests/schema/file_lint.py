@@ -116,13 +116,14 @@ def one_clock(tree: SqlTree) -> Iterator[Finding]:
 def one_setting(tree: SqlTree) -> Iterator[Finding]:
     """loom.org is the one setting that functions set, and then for the transaction only.
 
-    Any client can set a setting, so none may be a permission.
+    Any client can set a setting, so none may be a permission. The isolation level is none: no
+    statement of a transaction can change it any more.
     """
     pattern = re.compile(r"\b(current_setting|set_config)\s*\(\s*'([^']*)'([^;]*)")
     for script in tree.functions:
         text = without_comments(script.text)
         for function, name, rest in pattern.findall(text):
-            if name not in ("loom.org", "server_version_num"):
+            if name not in ("loom.org", "server_version_num", "transaction_isolation"):
                 yield Finding("one_setting", script.path, f"{function} of {name}")
             elif function == "set_config" and not re.search(r",\s*true\s*\)", rest):
                 yield Finding("one_setting", script.path, f"{name} outlasts the transaction")

@@ -12,7 +12,7 @@ from random import Random
 getcontext().prec = 1200  # the exact decimals of a double have up to 767 digits
 
 CHARACTERS = (
-    "aZ09 \"\\/\b\f\n\r\t\x01\x1f\x7f\x80é\u0301ßΣς漢\u2028\u2029\ud7ff\ue000\uf8ff"
+    'aZ09 "\\/\b\f\n\r\t\x01\x1f\x7f\x80é\u0301ßΣς漢\u2028\u2029\ud7ff\ue000\uf8ff'
     "\uff61\ufffd\ufffe\uffff\U00010000\U0001f600\U0010fffe\U0010ffff"
 )
 """What strings and keys are made of; U+FF61 and U+1F600 sort one way by UTF-16, the other by UTF-8."""
@@ -59,7 +59,9 @@ def value_text(random: Random, depth: int = 4) -> str:
     """A JSON value of any kind as text, nested at most so deep."""
     kind = random.randrange(7 if depth else 4)
     if kind == 0:
-        return random.choice(["null", "true", "false", "0", "-0", "-0.0", "1.50", "1E2", "[]", "{}"])
+        return random.choice(
+            ["null", "true", "false", "0", "-0", "-0.0", "1.50", "1E2", "[]", "{}"]
+        )
     if kind == 1:
         return json.dumps(string(random), ensure_ascii=random.random() < 0.5)
     if kind in (2, 3):

@@ -85,7 +85,9 @@ def _try(conn: Connection, token: Token, op: str, request: Answer) -> tuple[bool
 
 def _try_in_a_batch(conn: Connection, token: Token, op: str, request: Answer) -> tuple[bool, str]:
     results = call(conn, token, "batch", requests=[{"op": op, **request}])["results"]
-    return results[0]["status"] == 403, text_of(results)
+    answer = text_of(results)
+    # What cannot stand in a batch is refused there to everyone.
+    return results[0]["status"] == 403 or "cannot stand in a batch" in answer, answer
 
 
 def _identity(identity: list[str], **ids: str) -> Answer:

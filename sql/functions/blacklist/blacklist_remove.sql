@@ -14,7 +14,8 @@ begin
     -- The id alone says which scope; who may not change that scope does not find it.
     select namespace into v_namespace from loom.blacklist
     where org = v_caller.org and blacklist_id = v_id
-      and (v_caller.bound_namespace is null or namespace = v_caller.bound_namespace);
+      and (v_caller.bound_namespace is null or namespace = v_caller.bound_namespace)
+      and (namespace in ('', v_caller.namespace) or loom._text(p_request, 'namespace') is null);
     if not found then
       return jsonb_build_object('blacklist_id', v_id, 'found', false);
     end if;
@@ -31,8 +32,8 @@ begin
 end
 $$;
 comment on function loom.blacklist_remove(jsonb) is
-'Removes a pattern from its scope.
+'Removes a pattern, by its id.
 
-Request: blacklist_id*, scope (namespace, the default, or org).
+Request: blacklist_id*, scope (namespace or org; the one the id stands in when left out).
 Returns: blacklist_id, found.
 Errors: LM001, LM003, LM302.';

@@ -17,6 +17,8 @@ begin
       detail = jsonb_build_object('field', null, 'reason', 'needs a transaction that is READ COMMITTED')::text,
       hint = 'Erase in a transaction of its own, at the isolation level READ COMMITTED.';
   end if;
+  -- Behind the user: stored answers that may speak of anyone, none of them half written.
+  perform pg_advisory_xact_lock(loom._user_lock_key(v_caller.org, '*'));
   -- First, so that what was derived from before is refused as soon as this commits.
   update loom.user_state set epoch = epoch + 1, rev = rev + 1
   where org = v_caller.org and user_id = v_caller.user_id

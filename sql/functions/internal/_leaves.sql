@@ -6,6 +6,8 @@ begin
   case jsonb_typeof(p_value)
     when 'string' then
       return array[p_value #>> '{}'];
+    when 'number' then
+      return array[loom._canonical_number(p_value::numeric, '$.value')];
     when 'array' then
       return array(select leaf from jsonb_array_elements(p_value) as element, unnest(loom._leaves(element)) as leaf);
     when 'object' then
@@ -16,4 +18,4 @@ begin
   end case;
 end
 $$;
-comment on function loom._leaves(jsonb) is 'Every string and every key in a value: what a blacklist is held against.';
+comment on function loom._leaves(jsonb) is 'Every string, number and key in a value: what a blacklist is held against.';

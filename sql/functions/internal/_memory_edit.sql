@@ -22,7 +22,7 @@ begin
     v_ok := loom._memory_guard(p_old, p_at, null, true);
   end if;
   v_ok := loom._memory_pin_guard(p_old, v_new, v_live);
-  v_ok := loom._blacklist_check(p_caller, loom._leaves(p_value) || p_old.memory_key || v_new.tags);
+  v_ok := loom._blacklist_check(p_caller, loom._leaves(p_value) || p_old.memory_key || v_new.source_trace || v_new.tags);
   v_new.tags := loom._attribute_tags(v_new.tags, p_value);
   v_new.changed_at := p_at;
   v_new.recorded_at := p_at;

@@ -24,6 +24,8 @@ begin
       perform pg_advisory_xact_lock_shared(loom._user_lock_key(p_caller.org, p_caller.user_id));
     end if;
   end if;
+  -- Behind the users and before their rows: stored answers that may speak of anyone.
+  perform pg_advisory_xact_lock(loom._user_lock_key(p_caller.org, '*'));
   if v_key is not null then
     v_row := loom._memory_lock(p_caller, v_key);
   end if;

@@ -14,7 +14,7 @@ begin
     when v_plain ~ E'\\{[^}]*\\d{4,}' or exists (
       select from regexp_matches(v_plain, E'\\{(\\d{0,3})(?:,(\\d{0,3}))?\\}', 'g') as bound
       where nullif(bound[1], '')::integer > 100 or nullif(bound[2], '')::integer > 100) then 'has a bound over 100'
-    when loom._pattern_size(p_pattern) > 10000 then 'is too large with its bounds written out'
+    when loom._pattern_size(p_pattern, 5) > 2000 then 'is too large with its bounds written out'
   end;
   if v_reason is null then
     begin

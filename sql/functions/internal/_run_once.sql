@@ -23,6 +23,10 @@ begin
   end if;
   -- Before the stored answer is touched: an erasure holds the users when it looks for answers.
   perform pg_advisory_xact_lock_shared(loom._user_lock_key(v_org, user_id)) from unnest(v_users) as user_id;
+  if p_op = 'batch' then
+    -- What it read may be anyone's: an erasure or redaction beside it waits until its answer can be seen.
+    perform pg_advisory_xact_lock_shared(loom._user_lock_key(v_org, '*'));
+  end if;
   if not loom._idempotency_claim(v_caller, p_op, p_key, v_hash) then
     return loom._idempotency_answer(v_caller, p_op, p_key, v_hash) || v_added;
   end if;

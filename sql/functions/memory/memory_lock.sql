@@ -9,6 +9,7 @@ declare
   v_old loom.memory := loom._memory_lock(v_caller, loom._required_identifier(p_request, 'memory_key'));
   v_at timestamptz := loom._memory_now(v_old);
   v_new loom.memory := v_old;
+  v_ok boolean;
 begin
   perform loom._memory_must_be_current(v_old, v_at);
   if loom._memory_locked(v_old, v_at) and not v_caller.is_admin then
@@ -18,6 +19,7 @@ begin
   end if;
   v_new.lock_mode := coalesce(v_mode, 'read_only');
   v_new.lock_reason := loom._bounded_text(p_request, 'reason', 500);
+  v_ok := loom._blacklist_check(v_caller, array[v_new.lock_reason]);
   v_new.lock_until := loom._until(p_request, v_at);
   perform loom._audit(v_caller.org, v_caller.actor, v_at, 'memory.lock',
     jsonb_build_object('memory_id', v_old.memory_id, 'mode', v_new.lock_mode));
@@ -29,4 +31,4 @@ comment on function loom.memory_lock(jsonb) is
 
 Request: memory_key*, reason* (500 characters at most; told to whom is refused), mode (read_only, the default, or no_delete), until or ttl_seconds.
 Returns: row receipt.
-Errors: LM001, LM003, LM102, LM205 locked already, LM302, LM406.';
+Errors: LM001, LM003, LM102, LM205 locked already, LM302, LM406, LM407 blacklisted.';

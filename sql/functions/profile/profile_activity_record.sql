@@ -17,7 +17,7 @@ begin
   select v_caller.org, v_caller.namespace, read.user_id, read.label, v_client, v_caller.agent, v_day,
     sum(read.reads), v_caller.called_at
   from unnest(v_reads) as read
-  where exists (
+  where (v_caller.bound_user is null or read.user_id in (v_caller.bound_user, '-')) and exists (
     select from loom.memory as section
     where section.org = v_caller.org and section.namespace = v_caller.namespace
       and section.memory_type = 'profile' and section.user_id = read.user_id

@@ -9,9 +9,9 @@ declare
   v_ids uuid[];
 begin
   for v_due in
-    (select * from loom.memory where deleted_at <= v_oldest order by deleted_at limit 100)
+    (select * from loom.memory where deleted_at <= v_oldest order by deleted_at limit 1000)
     union all
-    (select * from loom.memory where expires_at <= v_now order by expires_at limit 100)
+    (select * from loom.memory where expires_at <= v_now order by expires_at limit 1000)
   loop
     if loom._housekeeping_lock(v_due) then
       v_ids := array(

@@ -117,7 +117,10 @@ def test_a_number_prints_as_ecmascript_prints_it(db: Connection, text: str, prin
     ],
 )
 def test_a_number_that_no_double_holds_is_refused_with_its_path(db: Connection, text: str) -> None:
-    for value, path in ((text, "$.value"), (f'{{"a": [0, {{"b.c": {text}}}]}}', "$.value.a[1].b.c")):
+    for value, path in (
+        (text, "$.value"),
+        (f'{{"a": [0, {{"b.c": {text}}}]}}', "$.value.a[1].b.c"),
+    ):
         with refused(db, "LM001") as refusal:
             canonical_in_database(db, value)
         assert refusal.detail == {"field": path, "reason": REASON}

@@ -67,9 +67,7 @@ def test_all_twins_name_the_same_row(db: Connection, clock: Clock) -> None:
 
 
 def test_twins_of_one_instant_have_one_canonical_row(db: Connection) -> None:
-    ids = {
-        key: fact(db, "set", memory_key=key, value=SAME)["memory_id"] for key in ("x", "y", "z")
-    }
+    ids = {key: fact(db, "set", memory_key=key, value=SAME)["memory_id"] for key in ("x", "y", "z")}
     canonical = min(ids, key=lambda key: ids[key])
     assert duplicates(db, ids) == {key: None if key == canonical else canonical for key in ids}
 
@@ -123,9 +121,7 @@ def test_a_row_that_says_the_same_only_now_is_placed_by_its_own_age(
     assert duplicates(db, ids) == {"old": None, "one": "old", "two": "old"}
 
 
-def test_a_duplicate_that_ends_changes_nothing_for_the_others(
-    db: Connection, clock: Clock
-) -> None:
+def test_a_duplicate_that_ends_changes_nothing_for_the_others(db: Connection, clock: Clock) -> None:
     ids = twins(db, clock, "one", "two", "three")
     fact(db, "delete", memory_key="two")
     assert duplicates(db, ids) == {"one": None, "three": "one"}

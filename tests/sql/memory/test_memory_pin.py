@@ -83,9 +83,7 @@ def test_it_is_a_new_version_that_does_not_date_the_fact_anew(
 
 
 @pytest.mark.parametrize(("verb", "before"), [("pin", True), ("unpin", False)])
-def test_a_row_that_is_so_already_stays_as_it_is(
-    db: Connection, verb: str, before: bool
-) -> None:
+def test_a_row_that_is_so_already_stays_as_it_is(db: Connection, verb: str, before: bool) -> None:
     receipt = fact(db, "set", value="x", pinned=before)
     assert fact(db, verb) == {**receipt, "created": False, "noop": True}
     assert changes(db) == ["set"]

@@ -106,7 +106,9 @@ def reached(reader: Reader) -> set[str]:
     return {key for key in ROWS if reader.reaches(key)}
 
 
-@pytest.mark.parametrize("past", [{}, {"as_of": "2026-03-01T12:00:00.000000Z"}], ids=["now", "then"])
+@pytest.mark.parametrize(
+    "past", [{}, {"as_of": "2026-03-01T12:00:00.000000Z"}], ids=["now", "then"]
+)
 def test_by_key_and_by_id(
     ids: dict[str, str], read: Callable[..., Answer], reader: Reader, past: Answer
 ) -> None:

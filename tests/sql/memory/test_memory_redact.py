@@ -211,7 +211,9 @@ def test_the_answer_to_a_dry_run_before_the_first_write_goes_too(db: Connection)
     ],
     ids=lambda read: " ".join(map(str, read.values())),
 )
-def test_what_a_batch_under_a_key_read_goes_with_the_redaction(db: Connection, read: Answer) -> None:
+def test_what_a_batch_under_a_key_read_goes_with_the_redaction(
+    db: Connection, read: Answer
+) -> None:
     """The stored answer of a batch that reads may speak of anyone, and by a text without ids."""
     section(db, "set", value=CANARY)
     items = [

@@ -109,9 +109,7 @@ def test_nothing_to_restore_is_told(db: Connection, clock: Clock) -> None:
         fact(db, "restore")
 
 
-def test_what_expired_while_it_was_deleted_does_not_come_back(
-    db: Connection, clock: Clock
-) -> None:
+def test_what_expired_while_it_was_deleted_does_not_come_back(db: Connection, clock: Clock) -> None:
     fact(db, "set", value="x", ttl_seconds=60)
     fact(db, "delete")
     clock.advance(seconds=60)

@@ -38,9 +38,7 @@ def activity(db: Connection, **request: Any) -> list[Answer]:
     return section(db, "activity", **{"read_scope": "namespace", **request})["clients"]  # type: ignore[no-any-return]
 
 
-def test_reads_are_told_by_client_section_and_day(
-    db: Connection, clock: Clock, mint: Mint
-) -> None:
+def test_reads_are_told_by_client_section_and_day(db: Connection, clock: Clock, mint: Mint) -> None:
     labelled, plain = mint(role="viewer", label="dashboard"), mint(role="writer")
     assert record(db, labelled, ("u", "one", 3), ("u", "two", 1)) == 2
     clock.advance(seconds=5)
@@ -185,7 +183,6 @@ def test_no_operator_records_by_any_door(db: Connection) -> None:
     assert (result["status"], result["error"]["field"]) == (400, "op")
 
 
-
 @pytest.mark.parametrize(
     "reads",
     [
@@ -201,9 +198,7 @@ def test_no_operator_records_by_any_door(db: Connection) -> None:
 )
 def test_reads_of_another_shape_are_refused(db: Connection, mint: Mint, reads: Any) -> None:
     with refused(db, "LM001") as refusal:
-        through_api(
-            db, mint(role="viewer"), "profile.activity_record", **{**PLACE, "reads": reads}
-        )
+        through_api(db, mint(role="viewer"), "profile.activity_record", **{**PLACE, "reads": reads})
     assert refusal.detail["field"] == "reads"
 
 

@@ -111,7 +111,9 @@ def test_text_is_added_as_it_is(db: Connection, text: str) -> None:
     assert value_of(db, memory_key=LABEL) == text * 3
 
 
-@pytest.mark.parametrize(("field", "wrong"), [("addition", None), ("addition", 1), ("separator", 1)])
+@pytest.mark.parametrize(
+    ("field", "wrong"), [("addition", None), ("addition", 1), ("separator", 1)]
+)
 def test_addition_and_separator_are_texts(db: Connection, field: str, wrong: Any) -> None:
     with refused(db, "LM001") as refusal:
         section(db, "append", **{"addition": "x", field: wrong})

@@ -103,9 +103,7 @@ def test_a_label_narrows_the_list_to_sections_with_it(db: Connection, clock: Clo
         *[("label", 1), ("cursor", "x"), ("include_deleted", True), ("tags", [])],
     ],
 )
-def test_a_field_of_another_kind_is_refused_by_name(
-    db: Connection, field: str, wrong: Any
-) -> None:
+def test_a_field_of_another_kind_is_refused_by_name(db: Connection, field: str, wrong: Any) -> None:
     with refused(db, "LM001") as refusal:
         section(db, "list", **{field: wrong})
     assert refusal.detail["field"] == field
