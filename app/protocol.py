@@ -14,7 +14,7 @@ import asyncio
 from typing import Any, Final
 
 import httptools
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 _CONTINUE = b"HTTP/1.1 100 "
 _HEAD = b"HTTP/1.1 "
@@ -149,7 +149,8 @@ class Protocol(HttpToolsProtocol):
 
     def eof_received(self) -> bool:  # type: ignore[override]
         """The client sends no more; whether it still gets the answer to what it has sent."""
-        cycle = self.cycle
+        # None before the first request, though uvicorn's own annotation does not say so.
+        cycle: RequestResponseCycle | None = self.cycle
         if cycle is None or cycle.response_complete or cycle.more_body:
             return False
         cycle.keep_alive = False
