@@ -237,6 +237,29 @@ def test_housekeeping_fetches_the_rows_whose_time_has_come(crowd: tuple[Connecti
         assert _fetched(conn, *TABLES) - before <= 8 * OWN
 
 
+def test_an_operator_who_names_a_user_fetches_that_users_rows(
+    crowd: tuple[Connection, Token],
+) -> None:
+    conn, _ = crowd
+    query = "select sum(total) from loom.v_user_rows where org = 'acme' and user_id = 'u'"
+    with conn.transaction(force_rollback=True), acting_as(conn, "loom_test_operator"):
+        before = _fetched(conn, *TABLES)
+        total = conn.execute(query).fetchone()
+        assert total is not None
+        assert _fetched(conn, *TABLES) - before <= total[0]
+
+
+def test_an_operator_fetches_the_rows_that_are_locked(crowd: tuple[Connection, Token]) -> None:
+    conn, token = crowd
+    with conn.transaction(force_rollback=True):
+        with acting_as(conn, "loom_gateway"):
+            call(conn, token, "memory.lock", **_USER, memory_key="fact1", reason="why")
+        before = _fetched(conn, *TABLES)
+        with acting_as(conn, "loom_test_operator"):
+            assert len(conn.execute("select from loom.v_locks").fetchall()) == 1
+        assert _fetched(conn, *TABLES) - before <= 3
+
+
 def test_the_measure_sees_a_condition_without_an_index(crowd: tuple[Connection, Token]) -> None:
     conn, _ = crowd
     with conn.transaction():

@@ -70,6 +70,11 @@ def audited(conn: Connection, action: str) -> list[Answer]:
     return [subject for (subject,) in rows]
 
 
+def each(name: str, *values: Any) -> list[tuple[str, Any]]:
+    """A field with each of several values, as parameters of a test."""
+    return [(name, value) for value in values]
+
+
 def xml_sections(text: str) -> list[tuple[Answer, str]]:
     """Attributes and text of each section of an XML render, as an XML parser reads them."""
     if not text:

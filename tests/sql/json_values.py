@@ -15,21 +15,21 @@ CHARACTERS = (
     'aZ09 "\\/\b\f\n\r\t\x01\x1f\x7f\x80é\u0301ßΣς漢\u2028\u2029\ud7ff\ue000\uf8ff'
     "\uff61\ufffd\ufffe\uffff\U00010000\U0001f600\U0010fffe\U0010ffff"
 )
-"""What strings and keys are made of; U+FF61 and U+1F600 sort one way by UTF-16, the other by UTF-8."""
+"""What strings and keys are made of; some sort one way by UTF-16 and the other by UTF-8."""
 
 
 def double(random: Random) -> float:
     """A finite double: any bits, a power, or one next to a border."""
     kind = random.randrange(5)
     if kind == 0:
-        number = struct.unpack("<d", random.randbytes(8))[0]
+        number: float = struct.unpack("<d", random.randbytes(8))[0]
         return number if math.isfinite(number) else 0.5
     if kind == 1:
         return float(f"1e{random.randint(-324, 308)}")
     if kind == 2:
         return math.ldexp(1.0, random.randint(-1074, 1023))
     if kind == 3:
-        return random.randint(1, 999_999) / 10 ** random.randint(0, 9)
+        return random.randint(1, 999_999) / 10.0 ** random.randint(0, 9)
     border = random.choice([1e-7, 1e-6, 1e20, 1e21, 1e22, 1e23, 2.0**53, 2.0**63, 1.7e308])
     return math.nextafter(border, random.choice([0.0, math.inf]))
 

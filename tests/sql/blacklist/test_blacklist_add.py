@@ -15,7 +15,7 @@ import pytest
 from tests.calls import Answer, Token, operate, refused
 from tests.databases import Clock
 from tests.sql.doors import as_service, through_api
-from tests.sql.facts import NOON, audited, fact
+from tests.sql.facts import NOON, audited, each, fact
 from tests.sql.texts import exactly
 
 Connection = psycopg.Connection[Any]
@@ -173,9 +173,9 @@ def test_a_reason_has_at_most_five_hundred_characters(db: Connection) -> None:
 @pytest.mark.parametrize(
     ("field", "wrong"),
     [
-        *[("pattern", wrong) for wrong in (None, 1, ["a"])],
-        *[("pattern_type", wrong) for wrong in ("glob", "", 1)],
-        *[("scope", wrong) for wrong in ("user", "", True)],
+        *each("pattern", None, 1, ["a"]),
+        *each("pattern_type", "glob", "", 1),
+        *each("scope", "user", "", True),
         *[("reason", 1), ("user_id", "u"), ("flags", "i")],
     ],
 )

@@ -7,6 +7,7 @@ machine changes nothing; elsewhere by the clock.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from random import Random
@@ -62,7 +63,7 @@ RUNAWAYS = [
     "(?:[a-z]*[0-9a-f]*[^x]*){47}0",
     f"(?:{'|'.join(f'{letter}?' for letter in 'abcdefghijklmnopqrstuvwxyz')}){{100}}0",
 ]
-"""Patterns of at most 200 characters, no bound over 100, that take seconds or minutes to compile."""
+"""Of at most 200 characters, no bound over 100, and seconds or minutes to compile."""
 
 
 @pytest.mark.parametrize("pattern", RUNAWAYS)
@@ -111,7 +112,7 @@ def letters(length: int, random: Random) -> str:
     return "".join(random.choices("abcdefghijklmnopqrstuvwxyz", k=length))
 
 
-SCOPES = {
+SCOPES: dict[str, tuple[str, Callable[[Random], str], int]] = {
     "long words": ("substring", lambda random: letters(200, random), 100),
     "long words of many signs": ("substring", lambda random: cjk(200, random), 10),
     "short words of many signs": ("substring", lambda random: cjk(10, random), 100),

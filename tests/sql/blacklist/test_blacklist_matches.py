@@ -1,4 +1,4 @@
-"""What a blacklist refuses: each text, key and tag by itself, in any case, by every writing door."""
+"""What a blacklist refuses: each text, key and tag by itself, in any case, by every door."""
 
 from __future__ import annotations
 

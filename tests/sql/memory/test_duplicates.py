@@ -1,4 +1,4 @@
-"""The same value under several keys of an identity: one canonical row, the others its duplicates."""
+"""The same value under several keys of an identity: one canonical row, and its duplicates."""
 
 from __future__ import annotations
 

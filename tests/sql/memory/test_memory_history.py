@@ -17,7 +17,7 @@ Connection = psycopg.Connection[Any]
 
 
 def kept(db: Connection) -> list[tuple[int, int | None, bool]]:
-    """Of every version kept: its number, the version that has its value, and whether that is here."""
+    """Of every version: its number, the version that has its value, and whether it has it here."""
     return db.execute(
         "select version, value_version, value is not null from loom.memory_version order by version"
     ).fetchall()
@@ -205,7 +205,7 @@ def test_any_other_cursor_is_refused(db: Connection, cursor: Any) -> None:
 
 
 def test_nothing_there_is_an_answer(db: Connection) -> None:
-    nothing = {"found": False, "memory_id": None, "items": [], "next_cursor": None}
+    nothing: dict[str, Any] = {"found": False, "memory_id": None, "items": [], "next_cursor": None}
     assert fact(db, "history") == nothing
     assert fact(db, "history", memory_id=str(uuid4())) == nothing
 

@@ -87,7 +87,8 @@ def test_a_row_has_at_most_fifty_tags_after_it(db: Connection) -> None:
 @pytest.mark.parametrize("part", ["add", "remove", "replace"])
 def test_each_part_is_a_list_of_tags(db: Connection, part: str) -> None:
     fact(db, "set", value="x")
-    for wrong in ("a", 1, {}, [1], [None]):
+    wrongs: list[Any] = ["a", 1, {}, [1], [None]]
+    for wrong in wrongs:
         with refused(db, "LM001") as refusal:
             fact(db, "label", tags={part: wrong})
         assert refusal.detail == {"field": part, "reason": "must be a list of strings"}

@@ -1,4 +1,4 @@
-"""How long a value may be: its canonical JSON against the limit of its row, by every writing door."""
+"""How long a value may be: its canonical JSON against the limit of its row, by every door."""
 
 from __future__ import annotations
 
@@ -192,6 +192,11 @@ def test_o1_no_door_and_no_operation_writes_over_the_limit(
 
 def test_o1_the_table_itself_refuses_what_is_over_the_limit(db: Connection) -> None:
     fact(db, "set", value="x", char_limit=10)
-    for change in ("value_length = 11", "char_limit = 262145", "value = null", "char_limit = 0"):
+    for change in (
+        b"value_length = 11",
+        b"char_limit = 262145",
+        b"value = null",
+        b"char_limit = 0",
+    ):
         with refused(db, "23514"):
-            db.execute(f"update loom.memory set {change}".encode())
+            db.execute(b"update loom.memory set " + change)

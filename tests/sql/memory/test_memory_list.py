@@ -10,7 +10,7 @@ import pytest
 from tests.calls import Answer, operate, refused
 from tests.databases import Clock
 from tests.sql.doors import IDENTITY, pages_of
-from tests.sql.facts import NOON, TYPES, fact, hash_of, keys
+from tests.sql.facts import NOON, TYPES, each, fact, hash_of, keys
 
 Connection = psycopg.Connection[Any]
 
@@ -148,8 +148,8 @@ def test_any_other_cursor_is_refused(db: Connection, cursor: Any) -> None:
 
 @pytest.mark.parametrize("memory_type", TYPES)
 def test_a_list_of_one_type(db: Connection, memory_type: str) -> None:
-    for each in TYPES:
-        fact(db, "set", memory_key=each, value=1, memory_type=each)
+    for other in TYPES:
+        fact(db, "set", memory_key=other, value=1, memory_type=other)
     assert pages(db, memory_type=memory_type) == [[memory_type]]
 
 
@@ -192,8 +192,8 @@ def test_a_prefix_has_at_most_two_hundred_characters(db: Connection) -> None:
 
 @pytest.mark.parametrize("source_class", ["stated", "observed", "imported", "derived"])
 def test_a_list_of_one_source_class(db: Connection, source_class: str) -> None:
-    for each in ("stated", "observed", "imported"):
-        fact(db, "set", memory_key=each, value=1, source_class=each)
+    for other in ("stated", "observed", "imported"):
+        fact(db, "set", memory_key=other, value=1, source_class=other)
     shown = [] if source_class == "derived" else [source_class]
     assert pages(db, source_class=source_class) == [shown]
 
@@ -236,11 +236,11 @@ def test_what_is_gone_is_listed_when_asked_for(db: Connection, clock: Clock) -> 
 @pytest.mark.parametrize(
     ("field", "wrong"),
     [
-        *[("memory_type", wrong) for wrong in ("fact", "", 1)],
-        *[("source_class", wrong) for wrong in ("Stated", "worker", [])],
-        *[("include_deleted", wrong) for wrong in ("true", 1)],
-        *[("tags", wrong) for wrong in ("a", [1], {})],
-        *[("read_scope", wrong) for wrong in ("all", "", 1)],
+        *each("memory_type", "fact", "", 1),
+        *each("source_class", "Stated", "worker", []),
+        *each("include_deleted", "true", 1),
+        *each("tags", "a", [1], {}),
+        *each("read_scope", "all", "", 1),
         ("key_prefix", 1),
     ],
 )

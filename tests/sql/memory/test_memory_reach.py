@@ -75,7 +75,7 @@ READERS = {
 
 @pytest.fixture
 def ids(db: Connection, clock: Clock) -> dict[str, str]:
-    """Ids by key of rows of type profile, which every kind of read shows, with a deleted version."""
+    """Ids by key of rows of type profile, which every kind of read shows, two versions each."""
     clock.set(NOON)
     made = {}
     for key, (user, session) in ROWS.items():
@@ -184,7 +184,7 @@ WRITES: list[tuple[str, Answer]] = [
     *[(f"memory.{verb}", {}) for verb in ("delete", "restore", "pin", "unpin", "label")],
     *[("memory.set", {"value": 1}), ("memory.revert", {"version": 1})],
     ("memory.lock", {"reason": "r"}),
-    *[("profile.set", {"value": 1}), ("profile.append", {"addition": "x"})],
+    *(("profile.set", {"value": 1}), ("profile.append", {"addition": "x"})),
     *[("profile.replace", {"old": "n", "new": "x"}), ("profile.delete", {})],
 ]
 

@@ -203,13 +203,14 @@ def test_a_dry_run_answers_the_receipt_and_writes_nothing(db: Connection, clock:
 
 def test_a_dry_run_is_refused_as_the_write_would_be(db: Connection) -> None:
     fact(db, "set", value="one", pinned=True)
-    for sqlstate, request in {
+    wrong: dict[str, dict[str, Any]] = {
         "LM202": {"if_absent": True},
         "LM201": {"if_match_sha256": hash_of("stale")},
         "LM204": {},
         "LM402": {"char_limit": 1},
         "LM406": {"char_limit": 0},
-    }.items():
+    }
+    for sqlstate, request in wrong.items():
         with refused(db, sqlstate):
             fact(db, "set", value="two", dry_run=True, **request)
 

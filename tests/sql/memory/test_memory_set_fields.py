@@ -10,7 +10,7 @@ import pytest
 
 from tests.calls import refused
 from tests.databases import Clock
-from tests.sql.facts import NOON, fact
+from tests.sql.facts import NOON, each, fact
 from tests.sql.texts import UNITS, exactly
 
 Connection = psycopg.Connection[Any]
@@ -231,13 +231,13 @@ def test_a_time_to_live_is_a_second_to_ten_years(db: Connection, ttl: Any) -> No
 @pytest.mark.parametrize(
     ("field", "wrong"),
     [
-        *[("memory_type", word) for word in ("fact", "", "Semantic", "semantic ", 1, [])],
-        *[("source_class", word) for word in ("worker", "", "STATED", 1, {})],
-        *[("sensitivity", word) for word in ("secret", "", "HIGH", 1, True)],
-        *[(flag, wrong) for flag in ("pinned", "clear_valid") for wrong in ("true", 1, [])],
-        *[(flag, wrong) for flag in ("clear_expiry", "dry_run") for wrong in ("", 0, {})],
+        *each("memory_type", "fact", "", "Semantic", "semantic ", 1, []),
+        *each("source_class", "worker", "", "STATED", 1, {}),
+        *each("sensitivity", "secret", "", "HIGH", 1, True),
+        *(*each("pinned", "true", 1, []), *each("clear_valid", "true", 1, [])),
+        *(*each("clear_expiry", "", 0, {}), *each("dry_run", "", 0, {})),
         *[("if_absent", "yes"), ("if_match_sha256", 1), ("source_trace", ["x"])],
-        *[("char_limit", wrong) for wrong in ("1", 1.5, True, [])],
+        *each("char_limit", "1", 1.5, True, []),
     ],
     ids=json.dumps,
 )

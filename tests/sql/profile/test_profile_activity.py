@@ -1,4 +1,4 @@
-"""profile.activity and profile.activity_record: who read which sections, recorded by the API alone."""
+"""profile.activity, and its record: who read which sections, as the API alone records it."""
 
 from __future__ import annotations
 

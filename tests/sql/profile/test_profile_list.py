@@ -10,7 +10,7 @@ import pytest
 from tests.calls import refused
 from tests.databases import Clock
 from tests.sql.doors import IDENTITY, pages_of
-from tests.sql.facts import LABEL, NOON, fact, hash_of, section
+from tests.sql.facts import LABEL, NOON, each, fact, hash_of, section
 
 Connection = psycopg.Connection[Any]
 
@@ -98,8 +98,8 @@ def test_a_label_narrows_the_list_to_sections_with_it(db: Connection, clock: Clo
 @pytest.mark.parametrize(
     ("field", "wrong"),
     [
-        *[("limit", wrong) for wrong in (0, 201, "1", 1.5)],
-        *[("read_scope", wrong) for wrong in ("all", 1)],
+        *each("limit", 0, 201, "1", 1.5),
+        *each("read_scope", "all", 1),
         *[("label", 1), ("cursor", "x"), ("include_deleted", True), ("tags", [])],
     ],
 )

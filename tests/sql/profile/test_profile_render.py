@@ -15,7 +15,7 @@ import pytest
 from tests.calls import Answer, refused
 from tests.databases import Clock
 from tests.sql.doors import as_service
-from tests.sql.facts import NOON, fact, hash_of, section, xml_sections
+from tests.sql.facts import NOON, each, fact, hash_of, section, xml_sections
 from tests.sql.texts import UNITS, exactly, markdown_blocks, sha256
 
 Connection = psycopg.Connection[Any]
@@ -262,8 +262,8 @@ def test_twins_render_both(db: Connection) -> None:
 @pytest.mark.parametrize(
     ("field", "wrong"),
     [
-        *[("format", wrong) for wrong in ("html", "XML", "", 1)],
-        *[("scope", wrong) for wrong in ("agent", "", [])],
+        *each("format", "html", "XML", "", 1),
+        *each("scope", "agent", "", []),
         *[("read_scope", "all"), ("if_none_match", 1), ("limit", 1)],
     ],
 )

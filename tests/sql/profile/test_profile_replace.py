@@ -9,7 +9,7 @@ import pytest
 
 from tests.calls import refused
 from tests.databases import Clock
-from tests.sql.facts import LABEL, NOON, changes, fact, hash_of, section, value_of
+from tests.sql.facts import LABEL, NOON, changes, each, fact, hash_of, section, value_of
 from tests.sql.texts import exactly
 
 Connection = psycopg.Connection[Any]
@@ -151,9 +151,9 @@ def test_a_result_of_gigabytes_is_refused_before_it_is_made(db: Connection) -> N
 @pytest.mark.parametrize(
     ("field", "wrong"),
     [
-        *[("old", wrong) for wrong in (None, "", 1, ["a"])],
-        *[("new", wrong) for wrong in (None, 1, {})],
-        *[("expected_count", wrong) for wrong in (0, -1, 1_000_001, 1.5, "1", True)],
+        *each("old", None, "", 1, ["a"]),
+        *each("new", None, 1, {}),
+        *each("expected_count", 0, -1, 1_000_001, 1.5, "1", True),
     ],
 )
 def test_o11_a_field_of_another_kind_is_refused_by_name(
