@@ -116,10 +116,6 @@ insert into loom.error_code (sqlstate, code, http_status, category, retryable) v
 -- version holds for every row: memory_list_idx is used by statements that say it.)
 delete from loom.erasure_plane;
 insert into loom.erasure_plane (place, plane, table_name, condition, by_namespace, counted) values
-  (10, 'idempotency', 'idempotency', $$(org, actor, op, key) in (
-    select org, actor, op, key from loom.idempotency_user
-    where org = $1 and user_id in ($2, '*') and ($3 is null or namespace in ('', '*') or namespace = any ($3)))$$,
-    false, true),
   (20, 'working_memory', 'working_memory', 'user_id = $2', true, true),
   (30, 'memory_version', 'memory_version', 'user_id = $2', true, true),
   (31, 'memory_version', 'memory_source', 'user_id = $2', true, false),
@@ -127,4 +123,9 @@ insert into loom.erasure_plane (place, plane, table_name, condition, by_namespac
     $$user_id = $2 and memory_type = 'profile' and memory_key = 'structured_profile' and agent = '-'$$, true, true),
   (41, 'profile', 'memory', $$user_id = $2 and memory_type = 'profile'$$, true, true),
   (42, 'memory', 'memory', 'user_id = $2', true, true),
-  (50, 'activity', 'profile_activity', 'user_id = $2', true, true);
+  (50, 'activity', 'profile_activity', 'user_id = $2', true, true),
+  -- Last, since its lock is one for all of an org.
+  (90, 'idempotency', 'idempotency', $$(org, actor, op, key) in (
+    select org, actor, op, key from loom.idempotency_user
+    where org = $1 and user_id in ($2, '*') and ($3 is null or namespace in ('', '*') or namespace = any ($3)))$$,
+    false, true);

@@ -266,15 +266,19 @@ def test_an_erasure_taken_back_leaves_everything(acme: Database) -> None:
     } == before
 
 
-def test_erasures_of_different_users_and_reads_do_not_wait(acme: Database) -> None:
-    conn, other = acme.connect(), acme.connect()
+def test_reads_do_not_wait_and_erasures_of_other_users_only_at_their_end(acme: Database) -> None:
+    """The stored answers that may speak of anyone are looked through by one erasure at a time."""
+    conn, other, observer = acme.connect(), acme.connect(), acme.connect()
     for user in ("u1", "u2"):
         fill(conn, user)
-    other.execute("set lock_timeout = '2s'")
+    other.execute("set lock_timeout = '5s'")
     with conn.transaction():
         erase(conn, "u1")
         assert operate(other, "memory.list", **PLACE, **USER)["items"] == []
-        assert erase(other, "u2")["memory"] > 0
+        perform(other, fact("set", user_id="u3", value="x"))
+        rival = Rival(other, lambda: erase(other, "u2"))
+        wait_until_blocked(observer, rival, by=conn.info.backend_pid)
+    assert rival.result()["memory"] > 0
 
 
 def test_two_erasures_of_one_user_wait_and_the_second_removes_nothing(acme: Database) -> None:

@@ -17,13 +17,15 @@ begin
       detail = jsonb_build_object('field', null, 'reason', 'needs a transaction that is READ COMMITTED')::text,
       hint = 'Erase in a transaction of its own, at the isolation level READ COMMITTED.';
   end if;
-  -- Behind the user: stored answers that may speak of anyone, none of them half written.
-  perform pg_advisory_xact_lock(loom._user_lock_key(v_caller.org, '*'));
   -- First, so that what was derived from before is refused as soon as this commits.
   update loom.user_state set epoch = epoch + 1, rev = rev + 1
   where org = v_caller.org and user_id = v_caller.user_id
     and (v_namespaces is null or namespace = any (v_namespaces));
   for v_plane in select * from loom.erasure_plane order by place loop
+    if v_plane.plane = 'idempotency' then
+      -- Stored answers that may speak of anyone: none of them half written while they are looked through.
+      perform pg_advisory_xact_lock(loom._user_lock_key(v_caller.org, '*'));
+    end if;
     v_count := loom._erase(v_plane, v_caller, v_namespaces);
     v_removed := v_removed || jsonb_build_object(v_plane.plane,
       (v_removed ->> v_plane.plane)::bigint + case when v_plane.counted then v_count else 0 end);

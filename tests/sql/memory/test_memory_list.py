@@ -64,12 +64,16 @@ def test_rows_of_one_instant_come_in_a_fixed_order_and_none_is_lost(db: Connecti
         assert listed[-1]
 
 
-def test_rows_of_a_user_and_of_nobody_come_in_one_order(db: Connection, clock: Clock) -> None:
+@pytest.mark.parametrize("scope", [None, "namespace"])
+def test_rows_of_several_users_come_in_one_order(
+    db: Connection, clock: Clock, scope: str | None
+) -> None:
     for number in range(12):
         write(db, clock, f"k{number:02}", user_id="u" if number % 3 else "-")
     wanted = [f"k{number:02}" for number in reversed(range(12))]
     for limit in (1, 5, 12):
-        assert [key for page in pages(db, user_id="u", limit=limit) for key in page] == wanted
+        listed = pages(db, user_id="u", limit=limit, read_scope=scope)
+        assert [key for page in listed for key in page] == wanted
 
 
 def test_a_page_has_fifty_items_when_no_limit_is_named(db: Connection) -> None:

@@ -103,7 +103,11 @@ def test_a_section_says_whose_it_is_where_it_is_not_the_callers_own_or_everyones
     ]
 
 
-def test_o41_the_order_is_by_label_agent_user_and_session_in_byte_order(db: Connection) -> None:
+@pytest.mark.parametrize("scope", [None, "namespace"])
+@pytest.mark.parametrize("named", [False, True])
+def test_o41_the_order_is_by_label_agent_user_and_session_in_byte_order(
+    db: Connection, scope: str | None, named: bool
+) -> None:
     texts = ("b", "B", "é", "-", "😀", "\uff61")
     places = [
         dict(zip(("label", "agent", "user_id", "session_id"), ids, strict=True))
@@ -111,8 +115,11 @@ def test_o41_the_order_is_by_label_agent_user_and_session_in_byte_order(db: Conn
     ]
     for place in sorted(places, key=str, reverse=True):
         section(db, "set", value=1, **place)
-    rendered = section(db, "render", user_id="u")
+    names = ["é", "B", "b"] if named else None
+    rendered = section(db, "render", user_id="u", read_scope=scope, labels=names)
     order = sorted(places, key=lambda place: [value.encode() for value in place.values()])
+    if names is not None:
+        order.sort(key=lambda place: names.index(place["label"]))
     assert [{key: part[key] for key in places[0]} for part in rendered["sections"]] == order
 
 
