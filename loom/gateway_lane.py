@@ -228,7 +228,8 @@ class Lane:
                 extra={
                     "lane": self.name,
                     "sqlstate": sqlstate,
-                    "reason": type(failure).__name__,
+                    # What libpq says of a connection: host, login and why, nothing of a user.
+                    "reason": f"{type(failure).__name__}: {failure}".splitlines()[0][:300],
                 },
             )
         if sqlstate in NOT_OURS:

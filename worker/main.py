@@ -102,7 +102,9 @@ class Worker:
         try:
             listener = await Listener.open(self._dsn)
         except LOST as failure:
-            log.warning("no database", extra={"reason": type(failure).__name__})
+            # What libpq says of a connection: host, login and why, nothing of a user.
+            reason = f"{type(failure).__name__}: {failure}".splitlines()[0][:300]
+            log.warning("no database", extra={"reason": reason})
             return False
         try:
             await listener.check_schema(self._schema)
