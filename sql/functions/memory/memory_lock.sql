@@ -18,7 +18,8 @@ begin
       hint = 'Only an admin replaces a lock.';
   end if;
   v_new.lock_mode := coalesce(v_mode, 'read_only');
-  v_new.lock_reason := loom._bounded_text(p_request, 'reason', 500);
+  perform loom._bounded_text(p_request, 'reason', 500);
+  v_new.lock_reason := v_reason;
   v_ok := loom._blacklist_check(v_caller, array[v_new.lock_reason]);
   v_new.lock_until := loom._until(p_request, v_at);
   perform loom._audit(v_caller.org, v_caller.actor, v_at, 'memory.lock',
