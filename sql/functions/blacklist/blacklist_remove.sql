@@ -32,8 +32,8 @@ begin
 end
 $$;
 comment on function loom.blacklist_remove(jsonb) is
-'Removes a pattern, by its id.
+'Removes a pattern. Its id says which scope it stands in, within the caller''s bounds and the namespace, where one is named.
 
-Request: blacklist_id*, scope (namespace or org; the one the id stands in when left out).
+Request: blacklist_id*, scope (namespace or org: only there).
 Returns: blacklist_id, found.
 Errors: LM001, LM003, LM302.';

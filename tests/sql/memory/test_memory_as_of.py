@@ -149,6 +149,19 @@ def test_a_near_row_that_ended_since_was_near_then(db: Connection, clock: Clock)
     assert value_of(db, user_id="u", as_of=wire(NOON)) == "everyone's"
 
 
+def test_what_was_nearest_then_is_judged_by_the_expiry_of_then(
+    db: Connection, clock: Clock
+) -> None:
+    clock.set(NOON)
+    fact(db, "set", value="everyone's")
+    fact(db, "set", value="u's", user_id="u", ttl_seconds=60)
+    end = NOON + timedelta(seconds=60)
+    for _ in range(2):
+        assert value_of(db, user_id="u", as_of=wire(end - MICROSECOND)) == "u's"
+        assert value_of(db, user_id="u", as_of=wire(end)) == "everyone's"
+        clock.advance(days=1)
+
+
 def test_the_reach_of_the_past_is_that_of_the_present(db: Connection, clock: Clock) -> None:
     clock.set(NOON)
     receipt = fact(db, "set", value="v's", user_id="v", session_id="s1")

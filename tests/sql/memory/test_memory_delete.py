@@ -9,7 +9,7 @@ import pytest
 
 from tests.calls import refused
 from tests.databases import Clock
-from tests.sql.facts import NOON, fact, hash_of, history, value_of
+from tests.sql.facts import NOON, fact, hash_of, history, section, value_of
 
 Connection = psycopg.Connection[Any]
 
@@ -37,6 +37,17 @@ def test_o9_a_tombstone_tells_deleted_from_never_there(db: Connection) -> None:
     first = fact(db, "delete")
     assert fact(db, "delete") == {**first, "found": False}
     assert len(history(db)) == 2
+
+
+def test_o69_a_deleted_row_is_gone_from_every_read(db: Connection) -> None:
+    memory_id = fact(db, "set", value="x", memory_type="profile")["memory_id"]
+    fact(db, "delete")
+    for scope in ("own_user", "namespace"):
+        assert fact(db, "get", read_scope=scope)["found"] is False
+        assert fact(db, "get", memory_id=memory_id, read_scope=scope)["found"] is False
+        assert fact(db, "list", read_scope=scope)["items"] == []
+        assert section(db, "list", read_scope=scope)["items"] == []
+        assert section(db, "render", read_scope=scope)["sections"] == []
 
 
 def test_nothing_of_the_text_stays_in_the_row(db: Connection) -> None:

@@ -308,6 +308,21 @@ def test_the_row_names_who_made_and_who_changed_it(services: Connection) -> None
     assert got["updated_by"] == "service:loom_test_writer"
 
 
+@pytest.mark.parametrize("table", ["memory", "memory_version"])
+def test_o62_no_right_changes_whose_a_row_is(db: Connection, table: str) -> None:
+    rows = db.execute(
+        "select column_name from information_schema.columns"
+        " where table_schema = 'loom' and table_name = %s"
+        " and has_column_privilege("
+        "'loom_api', format('loom.%%I', table_name), column_name, 'update')",
+        (table,),
+    ).fetchall()
+    owners = {"org", "namespace", "agent", "user_id", "session_id", "memory_key", "memory_id"}
+    changed = {column for (column,) in rows}
+    assert "value" in changed
+    assert changed & owners == set()
+
+
 def test_setting_takes_a_writer(services: Connection) -> None:
     with refused(services, "42501"):
         as_service(

@@ -12,7 +12,7 @@ from tests.sql.facts import LABEL, fact, hash_of, section, value_of
 Connection = psycopg.Connection[Any]
 
 
-def test_a_deleted_section_is_gone_from_every_read_and_can_be_restored(db: Connection) -> None:
+def test_o69_a_deleted_section_is_gone_from_every_read_and_can_be_restored(db: Connection) -> None:
     receipt = section(db, "set", value="x")
     assert section(db, "delete") == {
         "found": True,
