@@ -93,6 +93,7 @@ class Doors:
         return call
 
     def _posted(self, door: str, workload: Workload) -> Call:
+        self._http[door].refresh()
         path, post = path_of(workload.op), self._http[door].post
 
         def call(request: Request) -> Any:

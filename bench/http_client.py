@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import select
 import socket
 from typing import Final
 
@@ -18,8 +19,8 @@ class HttpClient:
     """A connection that is kept, with a token."""
 
     def __init__(self, address: tuple[str, int], token: str) -> None:
-        self._socket = socket.create_connection(address)
-        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._address = address
+        self._socket = self._connect()
         self._headers = (
             f"Host: {address[0]}:{address[1]}\r\n"
             f"Authorization: Bearer {token}\r\n"
@@ -44,9 +45,21 @@ class HttpClient:
             raise HttpError(data.decode(errors="replace"))
         return data[end + 4 :]
 
+    def refresh(self) -> None:
+        """Connect again if the server has ended the connection, as it does after a long pause."""
+        ended, _, _ = select.select([self._socket], [], [], 0)
+        if ended:
+            self._socket.close()
+            self._socket = self._connect()
+
     def close(self) -> None:
         """End the connection."""
         self._socket.close()
+
+    def _connect(self) -> socket.socket:
+        connected = socket.create_connection(self._address)
+        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return connected
 
     def _more(self) -> bytes:
         data = self._socket.recv(_READ)

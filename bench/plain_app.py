@@ -107,6 +107,7 @@ def main(arguments: list[str]) -> None:
         ws="none",
         proxy_headers=False,
         server_header=False,
+        timeout_keep_alive=75,
         access_log=False,
         log_level="warning",
     )
