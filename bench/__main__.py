@@ -6,12 +6,13 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 from bench import cpu, erasure, machine, report
 from bench.fleet import Fleet
 from bench.rounds import Plan, run
-from bench.servers import stage
+from bench.servers import settle, stage
 from bench.workloads import CLIENTS, WORKLOADS, Workload
 
 _ROOT = Path(__file__).resolve().parents[1]
@@ -40,7 +41,13 @@ def _measure(plan: Plan, data: Path, erasures: int) -> report.Outcome:
         with Fleet(max(CLIENTS), ready.places) as fleet:
             _say(f"measuring for {plan.seconds:g} seconds and a little more")
             watch = cpu.Watch(ready.postmaster, [*ready.apps.values(), *fleet.pids, os.getpid()])
-            found = run(plan, fleet, meter, lambda: flushes.measure(_FLUSHES_A_ROUND))
+            found = run(
+                plan,
+                fleet,
+                meter,
+                when_warm=lambda: settle(ready),
+                before_round=lambda: flushes.measure(_FLUSHES_A_ROUND),
+            )
             others = watch.others()
         erased = erasure.measure(ready.admin, erasures) if erasures else {}
         return report.Outcome(described, plan, found, erased, flushes.median_us, others)
@@ -56,9 +63,12 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
         "--data", type=Path, default=_ROOT / "build", help="folder on a disk for the database"
     )
     parser.add_argument("--results", type=Path, default=_ROOT / "bench" / "results")
-    parser.add_argument("--keep-as", help="name of the results (last; quick: quick; '' for none)")
+    parser.add_argument(
+        "--keep-as", help="name of the results (the date; quick: quick; '' for none)"
+    )
     args = parser.parse_args(argv)
-    defaults = (14.0, 2, "quick") if args.quick else (140.0, 5, "last")
+    today = datetime.now(UTC).date().isoformat()
+    defaults = (14.0, 2, "quick") if args.quick else (140.0, 5, today)
     for name, value in zip(("seconds", "rounds", "keep_as"), defaults, strict=True):
         if getattr(args, name) is None:
             setattr(args, name, value)

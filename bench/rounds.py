@@ -61,15 +61,21 @@ class Plan:
 
 
 def run(
-    plan: Plan, fleet: Fleet, meter: Meter, between: Callable[[], None]
+    plan: Plan,
+    fleet: Fleet,
+    meter: Meter,
+    *,
+    when_warm: Callable[[], None],
+    before_round: Callable[[], None],
 ) -> Mapping[Cell, list[Numbers]]:
-    """Warm up, then measure; `between` is called before each round. Each cell's rounds."""
+    """Warm up, then measure. Each cell's rounds."""
     found: dict[Cell, list[Numbers]] = {cell: [] for cell in plan.cells}
     for cell in plan.cells:
         if cell.clients == max(CLIENTS):
             _measure(cell, fleet, meter, min(_WARM_UP_SECONDS, plan.slice_seconds))
+    when_warm()
     for number in range(plan.rounds):
-        between()
+        before_round()
         for cell in _turned(plan.cells, number):
             found[cell].append(_measure(cell, fleet, meter, plan.slice_seconds))
     return found

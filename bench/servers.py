@@ -64,6 +64,12 @@ def stage(parent: Path, say: Callable[[str], None]) -> Iterator[Stage]:
         yield Stage(places, server.dsn(), server.pid, apps, server.data.parent)
 
 
+def settle(stage: Stage) -> None:
+    """Gather the statistics that a database in use has: without them some plans are bad ones."""
+    with psycopg.connect(stage.admin, autocommit=True) as connection:
+        connection.execute("vacuum (analyze)")
+
+
 def _database(stack: ExitStack, data: Path, say: Callable[[str], None]) -> Server:
     embedded = EmbeddedServer(data, logins=(_SERVICE,), say=say)
     server = stack.enter_context(embedded)
