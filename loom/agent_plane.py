@@ -43,12 +43,23 @@ class Plane:
         /,
         **fields: Any,
     ) -> Answer:
-        """Run an operation of the group.
+        """Run an operation of the group."""
+        return await self._send(f"{self.group}.{verb}", ids, as_it_is, **fields)
+
+    async def _send(
+        self,
+        op: str,
+        ids: Mapping[str, Any],
+        as_it_is: Mapping[str, Any] | None = None,
+        /,
+        **fields: Any,
+    ) -> Answer:
+        """Run an operation.
 
         A field that is None was not said, and is not sent; in ``as_it_is`` None is JSON's null.
         """
         said = {name: value for name, value in {**ids, **fields}.items() if value is not None}
-        return await self._client.call(f"{self.group}.{verb}", {**said, **(as_it_is or {})})
+        return await self._client.call(op, {**said, **(as_it_is or {})})
 
 
 def moment(at: str | datetime | None) -> str | None:

@@ -110,14 +110,14 @@ class Profile(Plane):
 
         ``{"found": False}`` when there is none, and when the row of this key is no section.
         """
-        fields = {
-            "memory_key": label,
-            "as_of": moment(as_of),
-            "if_version": if_version,
-            "read_scope": read_scope,
-        }
-        said = {name: value for name, value in fields.items() if value is not None}
-        answer = await self._client.call("memory.get", {**ids, **said})
+        answer = await self._send(
+            "memory.get",
+            ids,
+            memory_key=label,
+            as_of=moment(as_of),
+            if_version=if_version,
+            read_scope=read_scope,
+        )
         # Without its value a row does not tell its type; the caller knows it by its version.
         if answer.get("unchanged") or answer.get("memory_type") in ("profile", None):
             return answer

@@ -22,6 +22,7 @@ from loom.gateway_connection import (
     DatabaseRefusal,
     Statement,
 )
+from loom.logs import why_unreachable
 
 log = logging.getLogger("loom.gateway")
 
@@ -228,8 +229,7 @@ class Lane:
                 extra={
                     "lane": self.name,
                     "sqlstate": sqlstate,
-                    # What libpq says of a connection: host, login and why, nothing of a user.
-                    "reason": f"{type(failure).__name__}: {failure}".splitlines()[0][:300],
+                    "reason": why_unreachable(failure),
                 },
             )
         if sqlstate in NOT_OURS:

@@ -82,6 +82,14 @@ def configure(level: str = "info", stream: TextIO | None = None) -> None:
         logging.getLogger(name).setLevel(max(logging.WARNING, root.level))
 
 
+def why_unreachable(failure: Exception) -> str:
+    """The `reason` of a database that cannot be reached, short enough for a line.
+
+    What libpq says of a connection: host, login and why, nothing of a user.
+    """
+    return f"{type(failure).__name__}: {failure}".splitlines()[0][:300]
+
+
 def _time(seconds: float) -> str:
     moment = datetime.fromtimestamp(seconds, UTC)
     return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")

@@ -13,6 +13,7 @@ from uuid import UUID, uuid4
 
 import psycopg
 
+from loom.logs import why_unreachable
 from loom.migrate import Expected, expected
 from loom.worker.handlers import HANDLERS, Connection, Handler
 from loom.worker.housekeeping import ROUND_SECONDS, Housekeeper
@@ -102,9 +103,7 @@ class Worker:
         try:
             listener = await Listener.open(self._dsn)
         except LOST as failure:
-            # What libpq says of a connection: host, login and why, nothing of a user.
-            reason = f"{type(failure).__name__}: {failure}".splitlines()[0][:300]
-            log.warning("no database", extra={"reason": reason})
+            log.warning("no database", extra={"reason": why_unreachable(failure)})
             return False
         try:
             await listener.check_schema(self._schema)

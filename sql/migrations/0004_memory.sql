@@ -3,7 +3,6 @@
 -- The reach of a read: null means all. Filled by loom._reach for operations that take read_scope.
 alter type loom.caller add attribute users text[];
 alter type loom.caller add attribute sessions text[];
-alter type loom.caller add attribute read_scope text;
 
 alter table loom.operation add column user_lock text collate "C" not null default 'shared'
   constraint operation_user_lock_known check (user_lock in ('shared', 'exclusive'));

@@ -10,7 +10,6 @@ declare
   v_at timestamptz := v_cursor[1]::timestamptz;
   v_id uuid := v_cursor[2]::uuid;
   v_items jsonb;
-  v_last jsonb;
 begin
   perform loom._org_wide(v_caller);
   select jsonb_agg(jsonb_build_object('audit_id', audit_id, 'at', loom._ts(at), 'actor', actor,
@@ -21,9 +20,7 @@ begin
     order by at desc, audit_id desc
     limit v_limit + 1
   ) as page;
-  v_last := case when jsonb_array_length(v_items) > v_limit then v_items -> (v_limit - 1) end;
-  return jsonb_build_object('items', coalesce(v_items - v_limit, '[]'),
-    'next_cursor', (v_last ->> 'at') || '/' || (v_last ->> 'audit_id'));
+  return loom._time_page(v_items - v_limit, jsonb_array_length(v_items) > v_limit, 'at', 'audit_id');
 end
 $$;
 comment on function loom.audit_list(jsonb) is

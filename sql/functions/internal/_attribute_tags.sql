@@ -1,4 +1,4 @@
-create or replace function loom._attribute_tags(p_tags text[], p_value jsonb) returns text[]
+create or replace function loom._attribute_tags(p_tags text[], p_leaves text[]) returns text[]
 language plpgsql volatile
 set search_path = loom, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -6,18 +6,18 @@ as $$
 declare
   -- Words by their edges, not by a regular expression: the server builds its automaton anew each time.
   v_words text[] := string_to_array(translate(
-    lower(array_to_string(loom._leaves(p_value), ' ') collate "default"),
+    lower(array_to_string(p_leaves, ' ') collate "default"),
     E'.,;:!?()[]{}<>"''`/\\|-_*=+&#@%~\n\r\t…–—„“”‚‘’«»¿¡\u00a0\u2002\u2003\u2009\u200b\u202f\u3000、。・', rpad('', 64)), ' ');
   v_found text[];
 begin
-  select array_agg(distinct 'attribute:' || attribute) into v_found from loom.attribute_word
-  where word = any (v_words)
-    and not exists (select from loom.setting where name = 'memory_attribute_tagging' and value = 'off');
+  select array_agg(distinct 'attribute:' || attribute) into v_found
+  from unnest(v_words) as said (word) join loom.attribute_word using (word)
+  where not exists (select from loom.setting where name = 'memory_attribute_tagging' and value = 'off');
   if v_found is null then
     return p_tags;
   end if;
   return array(select distinct tag collate "C" from unnest(p_tags || v_found) as tag order by 1);
 end
 $$;
-comment on function loom._attribute_tags(text[], jsonb) is
+comment on function loom._attribute_tags(text[], text[]) is
   'The tags of a row with attribute:<name> for each protected attribute its value speaks of, by whole words in any case; as given while tagging is switched off.';

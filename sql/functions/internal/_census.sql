@@ -7,9 +7,8 @@ declare
   v_left boolean;
 begin
   for v_plane in select * from loom.erasure_plane order by place loop
-    execute format('select exists (select from loom.%I where org = $1 and %s and ($3 is null or %s))',
-      v_plane.table_name, v_plane.condition,
-      case when v_plane.by_namespace then 'namespace = any ($3)' else 'true' end)
+    execute 'select exists (select '
+      || loom._plane_rows(v_plane.table_name, v_plane.condition, v_plane.by_namespace) || ')'
     into v_left using p_caller.org, p_caller.user_id, p_namespaces;
     if v_left then
       raise exception using errcode = 'LM502', message = 'The erasure left a row; nothing was removed.',

@@ -1,4 +1,4 @@
-create or replace function loom._check_strings(p_value jsonb, p_field text) returns void
+create or replace function loom._check_strings(p_value jsonb, p_field text) returns boolean
 language plpgsql immutable parallel safe
 set search_path = loom, pg_temp
 as $$
@@ -9,6 +9,7 @@ begin
       detail = jsonb_build_object('field', p_field, 'reason', 'must be a list of strings')::text,
       hint = 'Correct the named field and send the request again.';
   end if;
+  return true;
 end
 $$;
 comment on function loom._check_strings(jsonb, text) is 'LM001 unless the value is a list of strings.';

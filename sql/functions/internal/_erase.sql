@@ -6,9 +6,7 @@ as $$
 declare
   v_count bigint;
 begin
-  execute format('delete from loom.%I where org = $1 and %s and ($3 is null or %s)',
-    p_plane.table_name, p_plane.condition,
-    case when p_plane.by_namespace then 'namespace = any ($3)' else 'true' end)
+  execute 'delete ' || loom._plane_rows(p_plane.table_name, p_plane.condition, p_plane.by_namespace)
   using p_caller.org, p_caller.user_id, p_namespaces;
   get diagnostics v_count = row_count;
   return v_count;

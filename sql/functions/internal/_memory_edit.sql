@@ -10,6 +10,7 @@ declare
   v_dry_run boolean := coalesce(loom._boolean(p_request, 'dry_run'), false);
   v_new loom.memory;
   v_changed boolean;
+  v_leaves text[];
   v_ok boolean;
 begin
   v_ok := loom._memory_guard(p_old, p_at, loom._text(p_request, 'if_match_sha256'));
@@ -22,8 +23,9 @@ begin
     v_ok := loom._memory_guard(p_old, p_at, null, true);
   end if;
   v_ok := loom._memory_pin_guard(p_old, v_new, v_live);
-  v_ok := loom._blacklist_check(p_caller, loom._leaves(p_value) || p_old.memory_key || v_new.source_trace || v_new.tags);
-  v_new.tags := loom._attribute_tags(v_new.tags, p_value);
+  v_leaves := loom._leaves(p_value);
+  v_ok := loom._blacklist_check(p_caller, v_leaves || p_old.memory_key || v_new.source_trace || v_new.tags);
+  v_new.tags := loom._attribute_tags(v_new.tags, v_leaves);
   v_new.changed_at := p_at;
   v_new.recorded_at := p_at;
   if not v_changed and loom._same_metadata(p_old, v_new) then

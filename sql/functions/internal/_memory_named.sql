@@ -5,12 +5,8 @@ as $$
 declare
   v_key text := loom._identifier(p_request, 'memory_key');
   v_id uuid := loom._uuid(p_request, 'memory_id');
+  v_ok boolean := loom._check_memory_named(v_key, v_id);
 begin
-  if (v_key is null) = (v_id is null) then
-    raise exception using errcode = 'LM001', message = 'The request is not valid.',
-      detail = jsonb_build_object('field', 'memory_key', 'reason', 'name either memory_key or memory_id')::text,
-      hint = 'Correct the named field and send the request again.';
-  end if;
   return loom._memory_find(p_caller, v_key, v_id, p_past);
 end
 $$;

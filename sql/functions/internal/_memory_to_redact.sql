@@ -5,13 +5,9 @@ as $$
 declare
   v_key text := loom._identifier(p_request, 'memory_key');
   v_id uuid := loom._uuid(p_request, 'memory_id');
+  v_ok boolean := loom._check_memory_named(v_key, v_id);
   v_row loom.memory;
 begin
-  if (v_key is null) = (v_id is null) then
-    raise exception using errcode = 'LM001', message = 'The request is not valid.',
-      detail = jsonb_build_object('field', 'memory_key', 'reason', 'name either memory_key or memory_id')::text,
-      hint = 'Correct the named field and send the request again.';
-  end if;
   if v_id is not null then
     -- By id the row says itself whose it is, and so which locks come first.
     select * into v_row from loom.memory

@@ -2,22 +2,23 @@ create or replace function loom._reach_users(p_caller loom.caller, p_request jso
 language plpgsql immutable
 set search_path = loom, pg_temp
 as $$
-begin
-  p_caller.read_scope := coalesce(loom._choice(p_request, 'read_scope', '{own_user,own_session,namespace}'),
+declare
+  v_scope text := coalesce(loom._choice(p_request, 'read_scope', '{own_user,own_session,namespace}'),
     case when p_caller.bound_session is null then 'own_user' else 'own_session' end);
-  if p_caller.read_scope = 'namespace' and p_caller.bound_user is not null then
+begin
+  if v_scope = 'namespace' and p_caller.bound_user is not null then
     raise exception using errcode = 'LM302', message = 'The caller may not do this.',
       detail = jsonb_build_object('reason', 'read_scope is outside the token''s bounds')::text,
       hint = 'A pinned token reads its own rows and those of -.';
   end if;
-  if p_caller.read_scope = 'own_session' and p_caller.session_id = '-' and p_caller.bound_session is null then
+  if v_scope = 'own_session' and p_caller.session_id = '-' and p_caller.bound_session is null then
     raise exception using errcode = 'LM003', message = 'The request does not say whose data it means.',
       detail = jsonb_build_object('field', 'session_id')::text, hint = 'Name the field.';
   end if;
-  if p_caller.read_scope <> 'namespace' then
+  if v_scope <> 'namespace' then
     p_caller.users := case p_caller.user_id when '-' then array['-'] else array[p_caller.user_id, '-'] end;
   end if;
-  if p_caller.read_scope = 'own_session' or p_caller.bound_session is not null then
+  if v_scope = 'own_session' or p_caller.bound_session is not null then
     p_caller.sessions := array[p_caller.session_id, '-'];
   end if;
   return p_caller;

@@ -2,6 +2,7 @@ create or replace function loom._sections(p_caller loom.caller, p_labels text[],
 returns setof loom.memory
 language plpgsql volatile rows 20
 set search_path = loom, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 begin
   if p_caller.users is null then

@@ -15,7 +15,7 @@ begin
   end;
   perform from loom.service_binding
   where org in (p_org, '*') and role_name = session_user
-    and role_oid = (select oid from pg_catalog.pg_roles where rolname = session_user);
+    and role_oid = to_regrole(quote_ident(session_user));
   if not found or v_role is null then
     raise exception using errcode = 'LM302', message = 'The caller may not do this.',
       detail = jsonb_build_object('reason', 'database role not bound to the org')::text,

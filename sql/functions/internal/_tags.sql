@@ -7,16 +7,12 @@ declare
   v_tags text[];
   v_longest integer;
   v_counted bigint;
+  v_ok boolean;
 begin
   if v_value is null or v_value = 'null' then
     return null;
   end if;
-  if jsonb_typeof(v_value) <> 'array'
-    or jsonb_path_exists(v_value, 'strict $[*] ? (@.type() != "string")') then
-    raise exception using errcode = 'LM001', message = 'The request is not valid.',
-      detail = jsonb_build_object('field', p_field, 'reason', 'must be a list of strings')::text,
-      hint = 'Correct the named field and send the request again.';
-  end if;
+  v_ok := loom._check_strings(v_value, p_field);
   -- Tags that name a protected attribute come by themselves: they do not count.
   select array_agg(distinct tag collate "C" order by tag collate "C"), max(char_length(tag)),
     count(distinct tag) filter (where not tag ^@ 'attribute:')

@@ -19,8 +19,7 @@ begin
     from loom._memory_page(v_caller, loom._memory_filter(p_request), v_limit + 1) as listed
     window newest as (order by listed.created_at desc, listed.memory_id desc)
   ) as page;
-  return jsonb_build_object('items', coalesce(v_items, '[]'), 'next_cursor',
-    case when v_more then (v_items -> -1 ->> 'created_at') || '/' || (v_items -> -1 ->> 'memory_id') end);
+  return loom._time_page(v_items, v_more, 'created_at', 'memory_id');
 end
 $$;
 comment on function loom.memory_list(jsonb) is

@@ -7,16 +7,13 @@ declare
   v_limit integer := coalesce(loom._integer(p_request, 'limit', 1, 200), 50);
   v_filter loom.memory_filter := loom._memory_filter(p_request);
   v_items jsonb;
-  v_last jsonb;
 begin
   v_filter.memory_type := 'profile';
   v_filter.memory_key := loom._identifier(p_request, 'label');
   select jsonb_agg(loom._section_item(listed)
     order by listed.created_at desc, listed.memory_id desc) into v_items
   from loom._memory_page(v_caller, v_filter, v_limit + 1) as listed;
-  v_last := case when jsonb_array_length(v_items) > v_limit then v_items -> (v_limit - 1) end;
-  return jsonb_build_object('items', coalesce(v_items - v_limit, '[]'),
-    'next_cursor', (v_last ->> 'created_at') || '/' || (v_last ->> 'memory_id'));
+  return loom._time_page(v_items - v_limit, jsonb_array_length(v_items) > v_limit, 'created_at', 'memory_id');
 end
 $$;
 comment on function loom.profile_list(jsonb) is

@@ -10,14 +10,8 @@ declare
   v_budget integer := coalesce(loom._integer(p_request, 'char_budget', 1, 1000000), 1000000);
   v_if_none_match text := loom._text(p_request, 'if_none_match');
   v_rendered loom.rendered := loom._profile_rendered(v_caller, v_labels, v_format, v_own_agent, v_budget);
-  v_answer jsonb;
 begin
-  v_answer := jsonb_build_object('sections', v_rendered.parts, 'omitted', v_rendered.omitted,
-    'omitted_count', v_rendered.omitted_count, 'sha256', loom._sha256(v_rendered.body));
-  if v_answer ->> 'sha256' = v_if_none_match then
-    return v_answer || '{"unchanged": true}';
-  end if;
-  return v_answer || jsonb_build_object('text', v_rendered.body, 'unchanged', false);
+  return loom._rendered_answer('sections', v_rendered, v_if_none_match);
 end
 $$;
 comment on function loom.profile_render(jsonb) is

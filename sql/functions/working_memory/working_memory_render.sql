@@ -10,15 +10,9 @@ declare
   v_layered boolean := coalesce(loom._boolean(p_request, 'layered'), false);
   v_if_none_match text := loom._text(p_request, 'if_none_match');
   v_rendered loom.rendered;
-  v_answer jsonb;
 begin
   v_rendered := loom._working_memory_rendered(v_caller, v_keys, v_limit, v_format, v_layered);
-  v_answer := jsonb_build_object('blocks', v_rendered.parts, 'omitted', v_rendered.omitted,
-    'omitted_count', v_rendered.omitted_count, 'sha256', loom._sha256(v_rendered.body));
-  if v_answer ->> 'sha256' = v_if_none_match then
-    return v_answer || '{"unchanged": true}';
-  end if;
-  return v_answer || jsonb_build_object('text', v_rendered.body, 'unchanged', false);
+  return loom._rendered_answer('blocks', v_rendered, v_if_none_match);
 end
 $$;
 comment on function loom.working_memory_render(jsonb) is
