@@ -51,6 +51,10 @@ chaos: $(INSTALLED) ## Kill API, worker and PostgreSQL under a write load for a 
 bench: $(INSTALLED) ## Measure Loom against plain SQL and plain Litestar (three minutes)
 	$(BIN)/python -m bench $(ARGS)
 
+.PHONY: bench-structured
+bench-structured: $(INSTALLED) ## Measure what structured profiles cost, up to a million users (five minutes)
+	$(BIN)/python -m bench.structured $(ARGS)
+
 .PHONY: check
 check: lint types docs-check sql-lint ## Check style, types, SQL rules and generated files
 

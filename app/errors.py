@@ -205,6 +205,15 @@ ERRORS: tuple[ErrorCode, ...] = (
     ),
     ErrorCode("NOT_TEXT", 422, "limit", False, "LM404", "The section is no text."),
     ErrorCode(
+        "PROFILE_SCHEMA_INVALID",
+        422,
+        "limit",
+        False,
+        "LM405",
+        "The profile schema is not valid.",
+        ("path", "reason"),
+    ),
+    ErrorCode(
         "LIMIT_EXCEEDED",
         422,
         "limit",

@@ -8,7 +8,7 @@ LoomError
 │                         IdempotencyConflict
 ├── NotAllowed            AuthRequired, AuthInsufficient
 ├── OverLimit             WorkingMemoryLimitExceeded, CharLimitExceeded, SubstringNotFound, NotText,
-│                         LimitExceeded, Blacklisted, PayloadTooLarge
+│                         ProfileSchemaInvalid, LimitExceeded, Blacklisted, PayloadTooLarge
 └── ServerFault           CensusFailed, Unavailable, Internal, Unreachable
 
 An error code has one class, named after it. A code this version does not know still arrives as
@@ -234,6 +234,14 @@ class SubstringNotFound(OverLimit):
     """The text to be replaced does not occur."""
 
     code = "SUBSTRING_NOT_FOUND"
+
+
+class ProfileSchemaInvalid(OverLimit):
+    """The profile schema is not one that is taken; ``path`` says where, ``reason`` why."""
+
+    code = "PROFILE_SCHEMA_INVALID"
+    path: str | None
+    reason: str | None
 
 
 class LimitExceeded(OverLimit):

@@ -13,6 +13,7 @@ from typing import Self
 
 from loom.database import GATEWAY, WORKER, Logins, resolve
 from loom.embedded import EmbeddedError, EmbeddedServer, Server
+from loom.heeded import Heeded
 from loom.migrate import Report, migrate
 from loom.settings import Settings, SettingsError
 
@@ -91,7 +92,7 @@ class Installation:
         return migrate(
             self.migration_dsn,
             passwords=self.logins.passwords,
-            attribute_tagging=self._settings.memory_attribute_tagging,
+            heeded=Heeded.of(self._settings),
             log=log,
         )
 

@@ -21,6 +21,7 @@ from typing import Any
 import psycopg
 from psycopg import errors
 
+from loom.heeded import Heeded
 from loom.migrate_errors import MigrationError
 from loom.migrate_functions import apply_functions, refuse_undeclared
 from loom.migrate_roles import ensure_roles, set_passwords
@@ -108,15 +109,15 @@ def migrate(
     dsn: str,
     *,
     passwords: Mapping[str, str] | None = None,
-    attribute_tagging: bool | None = None,
+    heeded: Heeded | None = None,
     log: Callable[[str], None],
     root: Path | None = None,
     wait_seconds: float = 600.0,
 ) -> Report:
     """Brings the database up to date as the login of `dsn`, a superuser or the database's owner.
 
-    `passwords` are for loom_gateway and loom_worker; `attribute_tagging` is the setting that
-    functions heed, left as it is when None. `log` gets a line for each change. Raises
+    `passwords` are for loom_gateway and loom_worker; `heeded` are settings that functions heed,
+    left as they are when None. `log` gets a line for each change. Raises
     MigrationError (also when another applier holds the lock longer than `wait_seconds`),
     SqlTreeError, or psycopg.OperationalError when the server cannot be reached.
     """
@@ -124,7 +125,7 @@ def migrate(
         return migrate_connection(
             conn,
             passwords=passwords,
-            attribute_tagging=attribute_tagging,
+            heeded=heeded,
             log=log,
             root=root,
             wait_seconds=wait_seconds,
@@ -135,7 +136,7 @@ def migrate_connection(
     conn: Connection,
     *,
     passwords: Mapping[str, str] | None = None,
-    attribute_tagging: bool | None = None,
+    heeded: Heeded | None = None,
     log: Callable[[str], None],
     root: Path | None = None,
     wait_seconds: float = 600.0,
@@ -162,8 +163,8 @@ def migrate_connection(
             log(f"{len(tree.functions)} functions applied")
         else:
             refuse_undeclared(conn, tree)
-        if attribute_tagging is not None:
-            conn.execute("select loom.attribute_tagging(%s)", (attribute_tagging,))
+        if heeded is not None:
+            heeded.put(conn)
     return Report(state.pending, functions_due, roles)
 
 

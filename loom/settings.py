@@ -12,7 +12,9 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 PREFIX = "LOOM_"
 
@@ -80,8 +82,54 @@ def _one_of(*choices: str) -> Callable[[str], str]:
     return parse
 
 
+_WEEK = 604_800
+_PERIOD = _whole(1, _WEEK)
+
+
 def _switch(value: str) -> bool:
     return _one_of("on", "off")(value) == "on"
+
+
+LLM_MAX_TOKENS: Mapping[str, int] = MappingProxyType(
+    {"structured_profile": 32, "profile_consolidation": 1024}
+)
+"""What a model may write, by the purpose of the call. For a structured profile its schema's own
+estimate comes on top."""
+
+
+def _model_url(value: str) -> str:
+    try:
+        url = urlsplit(value)
+        fits = url.scheme in ("http", "https") and bool(url.hostname) and not url.query
+    except ValueError:
+        fits = False
+    if not fits or not (value.isascii() and value.isprintable()):
+        raise ValueError("wants a URL that begins with http:// or https://")
+    return value
+
+
+def _header_text(value: str) -> str:
+    if not (value.isascii() and value.isprintable()):
+        raise ValueError("wants printable ASCII characters")
+    return value
+
+
+def _max_tokens(value: str) -> Mapping[str, int]:
+    """The tokens by purpose."""
+    tokens: dict[str, int] = {}
+    for part in value.split(","):
+        purpose, _, number = (each.strip() for each in part.partition("="))
+        try:
+            if purpose not in LLM_MAX_TOKENS or purpose in tokens:
+                raise ValueError
+            tokens[purpose] = _whole(1, 65_536)(number)
+        except ValueError:
+            raise ValueError(
+                "wants a list of purpose=tokens with commas in between, each purpose once: "
+                + " or ".join(LLM_MAX_TOKENS)
+                + ", and a whole number from 1 to 65536"
+            ) from None
+    return MappingProxyType(tokens)
 
 
 def _about(parse: Callable[[str], Any], doc: str) -> dict[str, Any]:
@@ -176,6 +224,127 @@ class Settings:
             "into the database by what migrates it, `loom migrate` or `loom up`.",
         ),
     )
+    structured_profile_memory_limit: int = field(
+        default=100,
+        metadata=_about(
+            _whole(1, 1000),
+            "How many of a user's facts one build of a structured profile reads, the most "
+            "confident and newest first. Like all `LOOM_STRUCTURED_PROFILE_*` it holds for all "
+            "workers together, and is put into the database by what migrates it.",
+        ),
+    )
+    structured_profile_max_users_per_pass: int = field(
+        default=20,
+        metadata=_about(
+            _whole(1, 100_000), "The most structured profiles one pass builds, over all namespaces."
+        ),
+    )
+    structured_profile_max_pass_seconds: int = field(
+        default=600,
+        metadata=_about(
+            _whole(10, 86_400),
+            "How long a pass may run. In the second half it takes no more users: what is under way "
+            "has that time to finish.",
+        ),
+    )
+    structured_profile_interval_seconds: int = field(
+        default=60,
+        metadata=_about(_PERIOD, "Seconds between the end of a pass and the next, at the most."),
+    )
+    structured_profile_idle_interval_seconds: int = field(
+        default=600,
+        metadata=_about(
+            _PERIOD,
+            "The same after a pass that found nothing to build. What falls due before is still "
+            "built at once.",
+        ),
+    )
+    structured_profile_cooldown_seconds: int = field(
+        default=600,
+        metadata=_about(
+            _whole(0, _WEEK),
+            "Seconds after a build before another change of the user's facts is built. A deletion "
+            "and a change of the schema do not wait for it.",
+        ),
+    )
+    structured_profile_scan_max_age_seconds: int = field(
+        default=600,
+        metadata=_about(
+            _PERIOD,
+            "How old a list of users to build may get. Accepted, and always kept: Loom keeps no "
+            "such list, since a user whose build is due is found at once.",
+        ),
+    )
+    structured_profile_backoff_base_seconds: int = field(
+        default=300,
+        metadata=_about(
+            _PERIOD, "Seconds a user waits after a failed build; each further failure doubles them."
+        ),
+    )
+    structured_profile_backoff_cap_seconds: int = field(
+        default=21_600,
+        metadata=_about(_PERIOD, "The longest wait after failed builds, in seconds."),
+    )
+    structured_profile_refusal_retry_seconds: int = field(
+        default=21_600,
+        metadata=_about(
+            _PERIOD,
+            "Seconds after which a build is tried again that its row refused (pinned, locked, "
+            "`high`, blacklisted) or that was cut off, when nothing has changed before.",
+        ),
+    )
+    structured_profile_lease_seconds: int = field(
+        default=300,
+        metadata=_about(
+            _whole(60, 3600),
+            "Seconds a worker has for one build. Its call of the model gives up 30 seconds before "
+            "the end; a worker that died keeps its user that long.",
+        ),
+    )
+    model_base_url: str | None = field(
+        default=None,
+        repr=False,
+        metadata=_about(
+            _model_url,
+            "The OpenAI-compatible endpoint that builds structured profiles, up to the `/v1`. "
+            "Unset, or without `LOOM_MODEL`: no model is called, builds wait, and all else works.",
+        ),
+    )
+    model_api_key: str | None = field(
+        default=None,
+        repr=False,
+        metadata=_about(
+            _header_text, "The key that is sent to that endpoint. Unset: none. It is never logged."
+        ),
+    )
+    model: str | None = field(
+        default=None, metadata=_about(_text, "The model's name, as the endpoint knows it.")
+    )
+    model_timeout_seconds: float = field(
+        default=60.0,
+        metadata=_about(
+            _seconds(1, 3600),
+            "The longest one answer of the model may take, refused formats included. A build's "
+            "lease may leave it less.",
+        ),
+    )
+    model_daily_token_cap: int | None = field(
+        default=None,
+        metadata=_about(
+            _whole(1, 10**15),
+            "How many tokens an org may use in a day. At the cap its builds wait. Unset: as many "
+            "as it takes.",
+        ),
+    )
+    llm_max_tokens_overrides: Mapping[str, int] = field(
+        default_factory=dict,
+        metadata=_about(
+            _max_tokens,
+            "Other caps on what the model may write, by the purpose of the call, such as "
+            "`structured_profile=64`. By default 32 tokens beyond a schema's own estimate for "
+            "`structured_profile`, 1024 for `profile_consolidation`.",
+        ),
+    )
     log_level: str = field(
         default="info",
         metadata=_about(
@@ -183,6 +352,10 @@ class Settings:
             "The least level that is logged. Logs are JSON lines on standard error.",
         ),
     )
+
+    def llm_max_tokens(self, purpose: str) -> int:
+        """The purpose's cap on what the model may write."""
+        return self.llm_max_tokens_overrides.get(purpose, LLM_MAX_TOKENS[purpose])
 
     @classmethod
     def from_environment(cls, env: Mapping[str, str] = os.environ) -> Settings:

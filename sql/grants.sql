@@ -26,8 +26,24 @@ $$;
 
 grant execute on function loom._sha256(text) to loom_api;
 -- Across orgs, by policies of its own, loom_scheduler keeps house: housekeeping(integer),
--- housekeeping_memory(integer) and _housekeeping_lock(memory).
+-- housekeeping_memory(integer) and _housekeeping_lock(memory); and it says where there is work: work_due(text).
 grant execute on function loom._now(), loom._user_lock_key(text, text) to loom_scheduler;
+-- What housekeeping removes changes digests, by triggers that run with its rights.
+grant execute on function loom._settle(text, text, text, timestamptz), loom._twins(loom.memory, timestamptz),
+  loom._source_mark(loom.memory, loom.memory, timestamptz), loom._oldest_twin(loom.memory, timestamptz),
+  loom._same_twins(loom.memory, loom.memory),
+  loom._source_part(loom.memory, timestamptz), loom._is_current(loom.memory, timestamptz), loom._dated(loom.memory),
+  loom._row_state(loom.memory), loom._sources_changed(loom.source_change[]),
+  loom._build_changed(loom.user_state, loom.source_change, timestamptz),
+  loom._build_new(loom.user_state, text, loom.profile_schema),
+  loom._build_behind(loom.build, loom.user_state, text), loom._build_store(loom.build),
+  loom._build_look(loom.build, loom.user_state, loom.work_kind, loom.profile_schema, timestamptz),
+  loom._kind_of_work(text), loom._model_calls(text), loom._anything_due(text, timestamptz, timestamptz),
+  loom._namespace_due(loom.profile_schema, text, timestamptz), loom._pass_lock(text),
+  loom._pass_open(loom.pass, loom.work_kind, timestamptz), loom._pass_close(loom.pass, interval, timestamptz),
+  loom._pass_store(loom.pass), loom._pass_reach(loom.pass, timestamptz), loom._pass_share_out(loom.pass, timestamptz),
+  loom._pass_has_share(text, timestamptz)
+  to loom_scheduler;
 
 -- Operations: each client role may call those of its rank; loom_owner's members all of them.
 do $$
@@ -51,10 +67,12 @@ grant execute on function loom.execute(text, jsonb, text)
   to loom_viewer, loom_writer, loom_admin, loom_owner;
 grant execute on function loom.health() to loom_gateway, loom_worker, loom_operator, loom_owner;
 grant execute on function loom.worker_beat(uuid), loom.worker_gone(uuid), loom.housekeeping(integer),
-  loom.housekeeping_memory(integer) to loom_worker;
+  loom.housekeeping_memory(integer), loom.work_due(text), loom.work_claim(text, text, text, integer),
+  loom.work_read(text, uuid), loom.work_complete(text, uuid, jsonb, jsonb),
+  loom.work_fail(text, uuid, text, text, integer), loom.work_fail_namespace(text, text, text, text) to loom_worker;
 grant execute on function
   loom.open_mode_set(integer), loom.open_mode_clear(), loom.service_bind(name, text), loom.service_unbind(name, text),
-  loom.attribute_tagging(boolean)
+  loom.attribute_tagging(boolean), loom.work_settings(text, jsonb)
   to loom_owner;
 
 -- Tables: only loom_api, column by column where rows change, so that owner columns never can.
@@ -71,7 +89,8 @@ grant select, insert, delete on loom.open_mode to loom_api;
 grant update (expires_at) on loom.open_mode to loom_api;
 grant select, insert on loom.audit to loom_api;
 grant select, insert on loom.user_state to loom_api;
-grant update (epoch, rev) on loom.user_state to loom_api;
+grant update (epoch, rev, source_digest, source_count, sources_changed_at, next_change_at)
+  on loom.user_state to loom_api, loom_scheduler;
 grant select, insert, delete on loom.worker to loom_api;
 grant update (last_seen_at) on loom.worker to loom_api;
 grant select, insert, delete on loom.idempotency, loom.idempotency_user to loom_api;
@@ -83,7 +102,7 @@ grant update (content, char_limit, description, read_only, version, created_at, 
 grant select, insert, delete on loom.memory to loom_api;
 grant update (memory_type, value, content_sha256, value_length, char_limit, tags, confidence, source_class,
   source_trace, valid_at, valid_to, expires_at, pinned, sensitivity, lock_mode, lock_reason, lock_until,
-  reinforcement_count, version, recorded_at, changed_at, source_part, author, actor, created_at, created_by,
+  reinforcement_count, version, recorded_at, changed_at, source_part, changes_at, author, actor, created_at, created_by,
   deleted_at, redacted_at) on loom.memory to loom_api;
 grant select, insert, delete on loom.memory_version, loom.memory_source to loom_api;
 grant update (value, value_version, content_sha256, value_length, source_trace, lock_reason, tags, redacted_at)
@@ -98,7 +117,25 @@ grant update (reads, last_at) on loom.profile_activity to loom_api;
 grant select, insert on loom.org_setting to loom_api;
 grant update (model_calls, updated_at, updated_by) on loom.org_setting to loom_api;
 grant select, delete on loom.memory, loom.memory_version, loom.memory_source to loom_scheduler;
+grant update (source_part, changes_at) on loom.memory to loom_scheduler;
+grant select, insert, delete on loom.build to loom_api;
+grant select, insert on loom.build to loom_scheduler;
+grant update (schema_rev, due_at, listed_at, modelless, row_state, built_at, built_digest, built_count, built_sha256,
+  built_sources, tried_at, tried_sha256, tried_count, attempts, last_error, next_attempt_at, refused, refused_until, lease_id,
+  leased_until, lease_epoch, lease_sha256, read_digest, read_count, read_ids, read_part)
+  on loom.build to loom_api, loom_scheduler;
+grant select on loom.work_kind to loom_api, loom_scheduler;
+grant update (enabled, memory_limit, max_users_per_pass, max_pass, pass_interval, idle_interval, cooldown,
+  backoff_base, backoff_cap, refusal_retry, lease) on loom.work_kind to loom_api;
+grant select on loom.profile_schema, loom.org_setting to loom_scheduler;
+grant select, insert on loom.profile_schema to loom_api;
+grant update (json_schema, schema_sha256, schema_rev, attempts, wait_until, updated_at, updated_by)
+  on loom.profile_schema to loom_api;
+grant select, insert, update on loom.pass to loom_scheduler;
+grant select, update (budget_left, taken, not_before) on loom.pass to loom_api;
+grant select, insert, delete, update (share, share_left) on loom.pass_share to loom_scheduler;
+grant select, update (share_left) on loom.pass_share to loom_api;
 grant select, update (rev) on loom.user_state, loom.agent_lock to loom_scheduler;
 
 -- Operators read views, which show no text of a user; nobody else does.
-grant select on loom.v_locks, loom.v_user_rows to loom_operator;
+grant select on loom.v_locks, loom.v_user_rows, loom.v_due, loom.v_backoff to loom_operator;

@@ -77,8 +77,15 @@ insert into loom.operation (op, function_name, role, mode, identity, fields) val
     '{labels,format,scope,read_scope,char_budget,if_none_match}'),
   ('profile.activity', 'profile_activity', 'viewer', 'read', '{org,namespace,agent,user_id,session_id}',
     '{lookback_days,read_scope}'),
+  ('profile.structured', 'profile_structured', 'viewer', 'read', '{org,namespace,user_id,session_id}',
+    '{explain}'),
+  ('profile.structured_build', 'profile_structured_build', 'writer', 'write',
+    '{org,namespace,user_id,session_id}', '{}'),
   ('profile.activity_record', 'profile_activity_record', 'viewer', 'write', '{org,namespace,agent}',
     '{reads}'),
+  ('profile_schema.set', 'profile_schema_set', 'admin', 'write', '{org,namespace}', '{json_schema}'),
+  ('profile_schema.get', 'profile_schema_get', 'viewer', 'read', '{org,namespace}', '{}'),
+  ('profile_schema.clear', 'profile_schema_clear', 'admin', 'write', '{org,namespace}', '{}'),
   ('erasure.request', 'erasure_request', 'viewer', 'write', '{org,user_id}', '{namespaces}'),
   ('audit.list', 'audit_list', 'admin', 'read', '{org}', '{action,limit,cursor}'),
   ('org.set_model_calls', 'org_set_model_calls', 'admin', 'write', '{org}', '{enabled}');
@@ -107,6 +114,7 @@ insert into loom.error_code (sqlstate, code, http_status, category, retryable) v
   ('LM402', 'CHAR_LIMIT_EXCEEDED', 422, 'limit', false),
   ('LM403', 'SUBSTRING_NOT_FOUND', 422, 'limit', false),
   ('LM404', 'NOT_TEXT', 422, 'limit', false),
+  ('LM405', 'PROFILE_SCHEMA_INVALID', 422, 'limit', false),
   ('LM406', 'LIMIT_EXCEEDED', 422, 'limit', false),
   ('LM407', 'BLACKLISTED', 422, 'limit', false),
   ('LM408', 'PAYLOAD_TOO_LARGE', 413, 'limit', false),
@@ -123,6 +131,7 @@ insert into loom.erasure_plane (place, plane, table_name, condition, by_namespac
     $$user_id = $2 and memory_type = 'profile' and memory_key = 'structured_profile' and agent = '-'$$, true, true),
   (41, 'profile', 'memory', $$user_id = $2 and memory_type = 'profile'$$, true, true),
   (42, 'memory', 'memory', 'user_id = $2', true, true),
+  (45, 'work', 'build', 'user_id = $2', true, true),
   (50, 'activity', 'profile_activity', 'user_id = $2', true, true),
   -- Last, since its lock is one for all of an org.
   (90, 'idempotency', 'idempotency', $$(org, actor, op, key) in (

@@ -121,6 +121,39 @@ class Identity(NamespaceScope, kw_only=True):
     session_id: SessionId | None = None
 
 
+class ProfiledUser(NamespaceScope, kw_only=True):
+    """A request that acts on what is built of one user in a namespace."""
+
+    user_id: (
+        Annotated[
+            str,
+            Meta(
+                min_length=1,
+                max_length=200,
+                description=(
+                    "The user, not `-`. May be left out where the token is pinned to one. At most "
+                    "256 bytes of UTF-8."
+                ),
+            ),
+        ]
+        | None
+    ) = None
+    session_id: (
+        Annotated[
+            str,
+            Meta(
+                min_length=1,
+                max_length=200,
+                description=(
+                    "Changes nothing, since a profile spans the user's sessions; a token that is "
+                    "bound to one is refused with it and without it."
+                ),
+            ),
+        ]
+        | None
+    ) = None
+
+
 class RunIdentity(Identity, kw_only=True):
     """A request that names whose memory it means, down to one run."""
 

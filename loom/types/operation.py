@@ -7,12 +7,27 @@ from typing import Literal
 
 from msgspec import Struct
 
-from loom.types.fields import Identity, NamespaceScope, OrgScope, Role, RunIdentity, UserScope
+from loom.types.fields import (
+    Identity,
+    NamespaceScope,
+    OrgScope,
+    ProfiledUser,
+    Role,
+    RunIdentity,
+    UserScope,
+)
 
 Mode = Literal["read", "write"]
 
 # Narrowest first: a request belongs to the first of these that it is built on.
-SCOPES: tuple[type[Struct], ...] = (RunIdentity, Identity, NamespaceScope, UserScope, OrgScope)
+SCOPES: tuple[type[Struct], ...] = (
+    RunIdentity,
+    Identity,
+    ProfiledUser,
+    NamespaceScope,
+    UserScope,
+    OrgScope,
+)
 
 ADMIN_GROUPS = frozenset({"token", "org", "audit"})
 

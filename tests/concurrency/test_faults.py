@@ -26,7 +26,7 @@ def test_only_looms_own_errors_and_patterns_that_do_not_compile_are_caught() -> 
             handlers[script.name] = re.findall(r"\bwhen\s+(.+?)\s+then\b", found[0])
     assert handlers == {
         "_batch_try": ["sqlstate 'LM000'"],
-        "_pattern_check": ["invalid_regular_expression"],
+        "_regex_matches_empty": ["invalid_regular_expression"],
     }
 
 

@@ -73,6 +73,7 @@ def _fill_with_thousands(conn: Connection) -> dict[str, int]:
         # Thirteen of each fact, one of each section; what says from what is not counted.
         "memory_version": 300 * 13 + 300,
         "profile": 300,
+        "work": 1,
         "activity": 300,
         "idempotency": 300,
     }
@@ -115,7 +116,9 @@ def test_o71_5000_rows_under_concurrent_writes_go_and_no_write_is_half_seen(
             assert removed[plane] == count
     # What the writers wrote afterwards is new: whole rows, with a history from their beginning.
     left = rows_of(conn, "u1")
-    assert set(left) <= {"working_memory", "memory", "memory_version", "idempotency_user"}
+    assert set(left) <= {
+        *("working_memory", "memory", "memory_version", "idempotency_user", "build"),
+    }
     for item in operate(conn, "memory.list", **PLACE, **USER)["items"]:
         check_history(conn, memory_key=item["memory_key"])
     orphans = conn.execute(
@@ -221,7 +224,13 @@ def test_an_erasure_waits_for_a_batch_of_several_users_under_a_key(acme: Databas
         perform(one, Step("batch", {"org": "acme", "requests": items}, "key"))
         rival = Rival(conn, lambda: erase(conn))
         wait_until_blocked(observer, rival, by=one.info.backend_pid)
-    assert rival.result() == {**NOTHING, "memory": 1, "memory_version": 1, "idempotency": 1}
+    assert rival.result() == {
+        **NOTHING,
+        "memory": 1,
+        "memory_version": 1,
+        "work": 1,
+        "idempotency": 1,
+    }
     assert tables_with(conn, "u1") == {"user_state": 1}
     assert read(conn, user_id="u2")["value"] == "canary"
 

@@ -51,7 +51,9 @@ def fuzz_all(api: Api, *, count: int, seed: int = SEED) -> Findings:
 def judge(findings: Findings, count: int) -> None:
     assert not findings.wrong, findings.report()
     assert findings.sent >= count
-    assert 401 not in {status for _, status in findings.answers}, findings.report()
+    # All tokens are good, until a caller who has listed them revokes one.
+    if ("token.revoke", 200) not in findings.answers:
+        assert 401 not in {status for _, status in findings.answers}, findings.report()
     assert {op for op, _ in findings.answers} == OPERATIONS.keys(), findings.report()
     # Not refused every time: chance may miss a few, which want much to be just so.
     reached = {op for op, status in findings.answers if status == 200}
@@ -114,7 +116,7 @@ def test_what_is_planted_is_found_and_nothing_else(database: Database) -> None:
             f" as $$begin {body}; end$$".encode()
         )
     with running(database, settings=settings_for_tests(auth="open")) as api:
-        findings = fuzz_all(api, count=200)
+        findings = fuzz_all(api, count=400)
     for op, (words, _) in PLANTED.items():
         found = [each for each in findings.wrong if each.startswith(f"{op} ")]
         assert any(words in each for each in found), (op, findings.report())

@@ -138,6 +138,13 @@ CASES = {
         {"what": "block_key", "limit": 80, "value": 81, "unit": "characters"},
         lambda api, admin: api.call("working_memory.get", {"block_key": "k" * 81}),
     ),
+    "PROFILE_SCHEMA_INVALID": Case(
+        422,
+        {"path": "$.properties", "reason": "must be an object of 1 to 64 properties"},
+        lambda api, admin: api.call(
+            "profile_schema.set", {"json_schema": {"type": "object", "properties": {}}}
+        ),
+    ),
     "PAYLOAD_TOO_LARGE": Case(
         413,
         {"limit": 1048576},

@@ -13,6 +13,7 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 
 from loom.database import resolve
+from loom.heeded import Heeded
 from loom.settings import Settings, SettingsError, is_loopback, variable
 
 URL = "postgresql://boss:s3cret@db.example:5433/memory?sslmode=require"
@@ -29,6 +30,21 @@ def test_the_defaults() -> None:
     assert (plain.read_connections, plain.write_connections) == (4, 16)
     assert (plain.worker_poll_seconds, plain.worker_concurrency) == (5.0, 2)
     assert plain.memory_attribute_tagging is True
+    assert Heeded.of(plain).work == {
+        "structured_profile": {
+            "memory_limit": 100,
+            "max_users_per_pass": 20,
+            "max_pass_seconds": 600,
+            "interval_seconds": 60,
+            "idle_interval_seconds": 600,
+            "cooldown_seconds": 600,
+            "backoff_base_seconds": 300,
+            "backoff_cap_seconds": 21600,
+            "refusal_retry_seconds": 21600,
+            "lease_seconds": 300,
+        }
+    }
+    assert plain.structured_profile_scan_max_age_seconds == 600
     assert plain.database_url is None
     assert plain.data_dir == Path(__file__).parents[2] / ".loom"
 
@@ -67,6 +83,13 @@ def test_an_empty_variable_counts_as_unset() -> None:
         ("LOOM_LOG_LEVEL", "loud"),
         ("LOOM_MEMORY_ATTRIBUTE_TAGGING", "ON"),
         ("LOOM_MEMORY_ATTRIBUTE_TAGGING", "true"),
+        ("LOOM_STRUCTURED_PROFILE_MEMORY_LIMIT", "2000"),
+        ("LOOM_STRUCTURED_PROFILE_MAX_USERS_PER_PASS", "-1"),
+        ("LOOM_STRUCTURED_PROFILE_LEASE_SECONDS", "59"),
+        ("LOOM_STRUCTURED_PROFILE_COOLDOWN_SECONDS", "-1"),
+        ("LOOM_STRUCTURED_PROFILE_INTERVAL_SECONDS", "604801"),
+        ("LOOM_STRUCTURED_PROFILE_BACKOFF_CAP_SECONDS", "1.5"),
+        ("LOOM_STRUCTURED_PROFILE_SCAN_MAX_AGE_SECONDS", "never"),
     ],
 )
 def test_a_value_that_cannot_be_read_names_its_variable(name: str, value: str) -> None:

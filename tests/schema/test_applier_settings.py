@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+from datetime import timedelta
 from typing import Any
 
 import psycopg
 import pytest
+from psycopg.rows import dict_row
 
+from loom.heeded import Heeded
 from loom.installation import Installation
 from loom.migrate import migrate
 from loom.settings import Settings
@@ -27,7 +31,8 @@ def test_attribute_tagging_is_on_until_an_applier_says_otherwise(clean_database:
     conn = clean_database.connect()
     assert tagged(conn)
     for said, holds in ((False, False), (None, False), (True, True), (None, True)):
-        migrate(clean_database.dsn(), attribute_tagging=said, log=lambda _line: None)
+        heeded = Heeded(attribute_tagging=said)
+        migrate(clean_database.dsn(), heeded=heeded, log=lambda _line: None)
         assert tagged(conn) is holds
 
 
@@ -41,9 +46,84 @@ def test_an_installation_that_migrates_brings_its_setting(
         {
             "LOOM_DATABASE_URL": clean_database.dsn(),
             "LOOM_MEMORY_ATTRIBUTE_TAGGING": setting,
+            "LOOM_STRUCTURED_PROFILE_COOLDOWN_SECONDS": "7",
         }
     )
     with Installation(settings, lambda _line: None) as installation:
         report = installation.migrate()
     assert not report.changed
     assert tagged(clean_database.connect()) is (setting == "on")
+    assert work_kind(clean_database.connect())["cooldown"] == 7
+
+
+def work_kind(conn: psycopg.Connection[Any]) -> dict[str, Any]:
+    """What the database holds of structured profiles; times in seconds."""
+    query = "select * from loom.work_kind where kind = 'structured_profile'"
+    with conn.cursor(row_factory=dict_row) as cursor:
+        row = cursor.execute(query).fetchone()
+    assert row is not None
+    return {
+        name: value.total_seconds() if isinstance(value, timedelta) else value
+        for name, value in row.items()
+    }
+
+
+DEFAULTS = {
+    "kind": "structured_profile",
+    "label": "structured_profile",
+    "enabled": True,
+    "memory_limit": 100,
+    "max_users_per_pass": 20,
+    "max_pass": 600,
+    "pass_interval": 60,
+    "idle_interval": 600,
+    "cooldown": 600,
+    "backoff_base": 300,
+    "backoff_cap": 21600,
+    "refusal_retry": 21600,
+    "lease": 300,
+}
+
+
+def test_the_settings_defaults_are_those_of_a_new_database(clean_database: Database) -> None:
+    conn = clean_database.connect()
+    assert work_kind(conn) == DEFAULTS
+    heeded = Heeded.of(Settings.from_environment({}))
+    migrate(clean_database.dsn(), heeded=heeded, log=lambda _line: None)
+    assert work_kind(conn) == DEFAULTS
+
+
+def test_each_setting_of_structured_profiles_reaches_its_column_and_stays(
+    clean_database: Database,
+) -> None:
+    """And what is left out stays as it was."""
+    columns = {
+        "MEMORY_LIMIT": "memory_limit",
+        "MAX_USERS_PER_PASS": "max_users_per_pass",
+        "MAX_PASS_SECONDS": "max_pass",
+        "INTERVAL_SECONDS": "pass_interval",
+        "IDLE_INTERVAL_SECONDS": "idle_interval",
+        "COOLDOWN_SECONDS": "cooldown",
+        "BACKOFF_BASE_SECONDS": "backoff_base",
+        "BACKOFF_CAP_SECONDS": "backoff_cap",
+        "REFUSAL_RETRY_SECONDS": "refusal_retry",
+        "LEASE_SECONDS": "lease",
+    }
+    names = {field.name for field in fields(Settings)}
+    prefix = "LOOM_STRUCTURED_PROFILE_"
+    assert {f"structured_profile_{name.lower()}" for name in columns} == {
+        name for name in names if name.startswith("structured_profile_")
+    } - {"structured_profile_scan_max_age_seconds"}
+    told = {f"{prefix}{name}": str(900 + place) for place, name in enumerate(columns)}
+    settings = Settings.from_environment({**told, f"{prefix}SCAN_MAX_AGE_SECONDS": "5"})
+    holds = {
+        **DEFAULTS,
+        **{column: int(told[f"{prefix}{name}"]) for name, column in columns.items()},
+    }
+    conn = clean_database.connect()
+    for heeded in (Heeded.of(settings), Heeded(), None):
+        migrate(clean_database.dsn(), heeded=heeded, log=lambda _line: None)
+        assert work_kind(conn) == holds
+    one = Heeded(work={"structured_profile": {"cooldown_seconds": 0}})
+    migrate(clean_database.dsn(), heeded=one, log=lambda _line: None)
+    assert work_kind(conn) == {**holds, "cooldown": 0}

@@ -15,6 +15,7 @@ from psycopg.types.json import Jsonb
 from tests.calls import acting_as, call, mint_token, operate, refused
 from tests.cluster import CLIENT_ROLES
 from tests.databases import Database
+from tests.sql.profile_schemas import EXAMPLE
 
 Connection = psycopg.Connection[Any]
 
@@ -54,6 +55,7 @@ def fill(conn: Connection) -> None:
         operate(conn, "profile.set", label="style", value="brief", org=org, namespace="n")
         operate(conn, "blacklist.add", pattern="secret", org=org, namespace="n")
         operate(conn, "org.set_model_calls", enabled=False, org=org)
+        operate(conn, "profile_schema.set", json_schema=EXAMPLE, org=org, namespace="n")
         with acting_as(conn, "loom_gateway"):
             reads = [{"user_id": "-", "label": "style", "reads": 1}]
             call(conn, token, "profile.activity_record", namespace="n", reads=reads)
@@ -63,6 +65,12 @@ def fill(conn: Connection) -> None:
             " (org, source_id, memory_id, version, namespace, user_id)"
             " values (%s, %s, gen_random_uuid(), 1, 'n', 'u')",
             (org, fact["memory_id"]),
+        )
+        # A pass makes these for namespaces with something to build.
+        conn.execute(
+            "insert into loom.pass_share (org, namespace, kind, share, share_left)"
+            " values (%s, 'n', 'structured_profile', 1, 1)",
+            (org,),
         )
     for table in _tables_of_orgs(conn):
         found = conn.execute(

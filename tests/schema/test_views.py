@@ -56,11 +56,58 @@ def _fill(conn: Connection, org: str, user: str) -> dict[str, Any]:
     reads = [{"user_id": user, "label": f"{CANARY}s", "reads": 2}]
     with acting_as(conn, "loom_gateway"):
         call(conn, token, "profile.activity_record", namespace="n", agent=CANARY, reads=reads)
+    _schema(conn, CANARY, org=org)
+    conn.execute(
+        "update loom.build set listed_at = now(), due_at = now(), next_attempt_at = now() + '1 h',"
+        " attempts = 1, last_error = 'MODEL_UNAVAILABLE' where org = %s and user_id = %s",
+        (org, user),
+    )
     return operate(conn, "memory.lock", **own, memory_key=CANARY, reason=CANARY)
 
 
+def _schema(conn: Connection, name: str = "name", *, org: str = "acme") -> None:
+    """Gives namespace n a schema with one property."""
+    described = {name: {"type": "string", "description": CANARY}}
+    schema = {"type": "object", "properties": described}
+    operate(conn, "profile_schema.set", org=org, namespace="n", json_schema=schema)
+
+
+def _learn(conn: Connection, *users: str, value: str = "tea") -> None:
+    for user in users:
+        where = {"org": "acme", "namespace": "n", "user_id": user}
+        operate(conn, "memory.set", **where, memory_key="likes", value=value)
+
+
+def _built(conn: Connection) -> None:
+    """Every user as a worker leaves it that has built all there is to build."""
+    conn.execute(
+        "update loom.build as b set built_at = now(), row_state = 'served', due_at = null,"
+        "  built_digest = s.source_digest, built_count = s.source_count, listed_at = null,"
+        "  built_sha256 = p.schema_sha256, schema_rev = p.schema_rev"
+        " from loom.user_state as s, loom.profile_schema as p"
+        " where (s.org, s.namespace, s.user_id) = (b.org, b.namespace, b.user_id)"
+        " and (p.org, p.namespace) = (b.org, b.namespace)"
+    )
+
+
+def _leases(conn: Connection) -> dict[str, Any]:
+    """What a worker takes of namespace n: users and their leases."""
+    with acting_as(conn, "loom_worker"):
+        conn.execute("select from loom.work_due('structured_profile')")
+        rows = conn.execute(
+            "select user_id, lease_id from loom.work_claim('acme', 'n', 'structured_profile', 9)"
+        ).fetchall()
+    return dict(rows)
+
+
+def _fail(conn: Connection, lease: Any, outcome: str, error: str) -> None:
+    with acting_as(conn, "loom_worker"):
+        conn.execute("select loom.work_read('acme', %s)", (lease,))
+        conn.execute("select loom.work_fail('acme', %s, %s, %s)", (lease, outcome, error))
+
+
 def test_operators_read_the_views_and_no_other_client_does(db: Connection) -> None:
-    assert _views(db) == ["v_locks", "v_user_rows"]
+    assert _views(db) == ["v_backoff", "v_due", "v_locks", "v_user_rows"]
     operators = {"loom_operator", "loom_test_operator"}
     for view in _views(db):
         for client in {*CLIENT_ROLES, *SERVICES}:
@@ -139,6 +186,8 @@ def test_a_users_rows_are_counted_by_plane(db: Connection) -> None:
         "memory_version": (7, 5),
         "profile": (1, 1),
         "structured_profile": (1, 1),
+        # Its live rows are those with something to build.
+        "work": (1, 1),
         "activity": (1, 1),
         "idempotency": (1, 1),
     }
@@ -159,6 +208,115 @@ def test_the_numbers_are_those_of_an_erasure(db: Connection) -> None:
         plane: count for plane, count in removed.items() if count
     }
     assert _rows(db, "v_user_rows", org="acme", user_id="u-1") == []
+
+
+def test_what_is_due_is_shown_with_why(db: Connection) -> None:
+    _learn(db, "changed", "row", "same")
+    _schema(db)
+    _built(db)
+    _learn(db, "new")
+    _learn(db, "changed", value="coffee")
+    where = {"org": "acme", "namespace": "n", "user_id": "row"}
+    operate(db, "profile.set", **where, label="structured_profile", value={"name": "x"})
+
+    def reasons() -> dict[str, list[str]]:
+        rows = _rows(db, "v_due", org="acme")
+        for row in rows:
+            assert (row["namespace"], row["kind"]) == ("n", "structured_profile")
+            assert (row["attempts"], row["last_error"], row["held"]) == (0, None, None)
+            assert row["listed_at"] is not None
+            assert row["due_at"] is not None
+        return {row["user_id"]: row["reasons"] for row in rows}
+
+    assert reasons() == {"new": ["new"], "changed": ["sources"], "row": ["row"]}
+    # Nobody has looked at these since, and they are shown all the same.
+    _schema(db, "other")
+    assert reasons() == {
+        "new": ["new"],
+        "changed": ["sources", "schema"],
+        "row": ["schema", "row"],
+        "same": ["schema"],
+    }
+    # The schema that they were built under comes back.
+    _schema(db)
+    assert reasons() == {"new": ["new"], "changed": ["sources"], "row": ["row"]}
+    operate(db, "profile_schema.clear", org="acme", namespace="n")
+    assert reasons() == {}
+
+
+def test_a_user_whose_last_fact_went_is_due_and_one_without_a_profile_is_not(
+    db: Connection,
+) -> None:
+    _learn(db, "built", "never")
+    _schema(db)
+    _built(db)
+    db.execute("update loom.build set row_state = null, built_at = null where user_id = 'never'")
+    for user in ("built", "never"):
+        where = {"org": "acme", "namespace": "n", "user_id": user}
+        operate(db, "memory.delete", **where, memory_key="likes")
+    assert {row["user_id"]: row["reasons"] for row in _rows(db, "v_due")} == {"built": ["sources"]}
+
+
+def test_a_fact_that_ends_makes_its_user_due_when_it_does(db: Connection) -> None:
+    where = {"org": "acme", "namespace": "n", "user_id": "u"}
+    ends = "2999-01-01T00:00:00Z"
+    operate(db, "memory.set", **where, memory_key="till", value="x", valid_to=ends)
+    _schema(db)
+    _built(db)
+    assert _rows(db, "v_due") == []
+    db.execute("update loom.build set due_at = now() - interval '1 s'")
+    db.execute("update loom.user_state set next_change_at = now() - interval '1 s'")
+    (row,) = _rows(db, "v_due")
+    assert (row["reasons"], row["listed_at"]) == (["time"], None)
+
+
+def test_what_is_due_and_may_not_be_built_says_so(db: Connection) -> None:
+    _learn(db, "u")
+    _schema(db)
+    operate(db, "org.set_model_calls", org="acme", enabled=False)
+    assert [row["held"] for row in _rows(db, "v_due")] == ["model_calls_off"]
+    operate(db, "org.set_model_calls", org="acme", enabled=True)
+    assert [row["held"] for row in _rows(db, "v_due")] == [None]
+    assert _rows(db, "v_backoff") == []
+    sha256 = db.execute("select schema_sha256 from loom.profile_schema").fetchone()
+    assert sha256 is not None
+    with acting_as(db, "loom_worker"):
+        db.execute("select loom.work_fail_namespace('acme', 'n', 'structured_profile', %s)", sha256)
+    assert [row["held"] for row in _rows(db, "v_due")] == ["schema_unreadable"]
+    (waiting,) = _rows(db, "v_backoff")
+    assert (waiting["namespace"], waiting["user_id"]) == ("n", None)
+    assert (waiting["attempts"], waiting["last_error"]) == (1, "SCHEMA_UNREADABLE")
+    assert waiting["until"] is not None
+
+
+def test_who_waits_is_shown_with_until_when_and_why(db: Connection) -> None:
+    _learn(db, "cut", "failed", "gone", "under way")
+    _schema(db)
+    leases = _leases(db)
+    assert set(leases) == {"cut", "failed", "gone", "under way"}
+    assert _rows(db, "v_backoff") == []
+    under_way = {row["user_id"]: row for row in _rows(db, "v_due")}
+    assert set(under_way) == set(leases)
+    for row in under_way.values():
+        assert row["attempts"] == 1
+        assert row["leased_until"] <= row["due_at"]
+    _fail(db, leases["failed"], "failed", "MODEL_TIMEOUT")
+    _fail(db, leases["cut"], "cut_off", "CUT_OFF")
+    # A worker that died: its lease is over, and no other has come by yet.
+    db.execute("update loom.build set leased_until = now() where user_id = 'gone'")
+    waiting = {row["user_id"]: row for row in _rows(db, "v_backoff", org="acme")}
+    assert {
+        user: (row["attempts"], row["last_error"], row["refused"]) for user, row in waiting.items()
+    } == {
+        "failed": (1, "MODEL_TIMEOUT", None),
+        "cut": (0, "CUT_OFF", "CUT_OFF"),
+        "gone": (1, "LEASE_LOST", None),
+    }
+    due = {row["user_id"]: row for row in _rows(db, "v_due", org="acme")}
+    for user in ("failed", "cut"):
+        assert waiting[user]["until"] == due[user]["due_at"]
+        assert due[user]["leased_until"] is None
+    assert waiting["cut"]["until"] > waiting["failed"]["until"]
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import msgspec
 from loom import Agent
 from loom.types import OPERATIONS
 from tests.sdk.agents import using
+from tests.sql.profile_schemas import EXAMPLE
 
 Answer = dict[str, Any]
 
@@ -97,6 +98,10 @@ async def _profile(ask: Asker) -> None:
     assert await ask("profile.render", if_none_match=rendered["sha256"], format="markdown")
     await ask("profile.activity")
     await ask("profile.delete", label="style")
+    await ask("profile.structured", user_id="u")
+    explained = await ask("profile.structured", user_id="u", explain=True)
+    assert (explained["status"], explained["explain"]["source_count"]) == ("no_schema", 0)
+    assert (await ask("profile.structured_build", user_id="u"))["queued"] is False
 
 
 async def _governance(ask: Asker) -> None:
@@ -105,6 +110,10 @@ async def _governance(ask: Asker) -> None:
     await ask("blacklist.list")
     await ask("blacklist.remove", blacklist_id=entry["blacklist_id"])
     assert (await ask("erasure.request", user_id="u"))["removed"]["profile"] == 1
+    await ask("profile_schema.set", json_schema=EXAMPLE)
+    assert (await ask("profile_schema.get"))["json_schema"] == EXAMPLE
+    await ask("profile_schema.clear")
+    assert (await ask("profile_schema.get"))["found"] is False
     await ask("org.set_model_calls", enabled=True)
     await ask("audit.list", limit=2)
 

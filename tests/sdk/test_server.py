@@ -22,6 +22,7 @@ from loom.errors import (
     InvalidRequest,
     InvalidText,
     LimitExceeded,
+    ProfileSchemaInvalid,
     StaleWrite,
     SubstringNotFound,
     UnknownOperation,
@@ -34,6 +35,7 @@ from tests.calls import mint_token
 from tests.databases import Database
 from tests.http.api import Api
 from tests.sdk.agents import losing, using
+from tests.sql.profile_schemas import EXAMPLE as EXAMPLE_SCHEMA
 
 EXAMPLE = """
 from loom import Agent
@@ -235,6 +237,26 @@ def test_a_batch_gives_each_request_its_own_result(bot: Callable[..., Agent]) ->
         assert answer["results"][1]["error"]["code"] == SubstringNotFound.code
 
     using(bot(), work)
+
+
+def test_an_admin_gives_the_namespace_a_profile_schema(
+    api: Api, bot: Callable[..., Agent], served: Database
+) -> None:
+    async def give(admin: Agent) -> None:
+        answer = await admin.client.profile_schema.set({"json_schema": EXAMPLE_SCHEMA})
+        assert answer["json_schema"] == EXAMPLE_SCHEMA
+        with pytest.raises(ProfileSchemaInvalid) as refused:
+            await admin.client.profile_schema.set({"json_schema": {**EXAMPLE_SCHEMA, "$id": "x"}})
+        assert refused.value.path == "$.$id"
+        assert refused.value.reason
+
+    async def read(agent: Agent) -> None:
+        assert (await agent.client.profile_schema.get())["json_schema"] == EXAMPLE_SCHEMA
+        with pytest.raises(AuthInsufficient):
+            await agent.client.profile_schema.clear()
+
+    using(bot(), give)
+    using(bot(api_key=mint_token(served.connect(), role="viewer").text), read)
 
 
 def test_connections_of_a_closed_agent_are_gone(api: Api, bot: Callable[..., Agent]) -> None:

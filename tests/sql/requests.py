@@ -11,6 +11,7 @@ from typing import Any
 from uuid import uuid4
 
 from tests.calls import Answer
+from tests.sql.profile_schemas import EXAMPLE
 
 _PLACE = {"org": "acme", "namespace": "main"}
 
@@ -52,6 +53,11 @@ VALID: dict[str, Answer] = {
     "profile.delete": {**_PLACE, "label": "persona"},
     "profile.render": _PLACE,
     "profile.activity": _PLACE,
+    "profile.structured": {**_PLACE, "user_id": "u1"},
+    "profile.structured_build": {**_PLACE, "user_id": "u1"},
+    "profile_schema.set": {**_PLACE, "json_schema": EXAMPLE},
+    "profile_schema.get": _PLACE,
+    "profile_schema.clear": _PLACE,
     "erasure.request": {"org": "acme", "user_id": "u1"},
     "audit.list": {"org": "acme"},
     "org.set_model_calls": {"org": "acme", "enabled": True},
@@ -81,6 +87,7 @@ REQUIRED: dict[str, tuple[str, ...]] = {
     "profile.append": ("label", "addition"),
     "profile.replace": ("label", "old", "new"),
     "profile.delete": ("label",),
+    "profile_schema.set": ("json_schema",),
     "org.set_model_calls": ("enabled",),
 }
 

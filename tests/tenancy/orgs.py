@@ -12,6 +12,7 @@ from psycopg import sql
 from psycopg.types.json import Jsonb
 
 from tests.calls import Token, mint_token, operate
+from tests.sql.profile_schemas import EXAMPLE
 
 Connection = psycopg.Connection[Any]
 Answer = dict[str, Any]
@@ -117,11 +118,20 @@ def _seed_memory(conn: Connection, name: str, canary: str) -> list[str]:
     for scope in ("namespace", "org"):
         pattern = f"never said {canary}"
         operate(conn, "blacklist.add", **place, pattern=pattern, scope=scope, reason=canary)
+    described = {"type": "boolean", "description": canary}
+    json_schema = {"type": "object", "title": canary, "properties": {canary: described}}
+    operate(conn, "profile_schema.set", **place, json_schema=json_schema)
     operate(conn, "org.set_model_calls", org=name, enabled=True)
     conn.execute(
         "insert into loom.memory_source (org, source_id, memory_id, version, namespace, user_id)"
         " select org, memory_id, memory_id, version, namespace, user_id from loom.memory"
         " where org = %s",
+        (name,),
+    )
+    # What a pass does for a namespace with something to build.
+    conn.execute(
+        "insert into loom.pass_share (org, namespace, kind, share, share_left)"
+        " values (%s, 'a', 'structured_profile', 1, 1)",
         (name,),
     )
     # What the API does when it says which sections it served.
@@ -220,7 +230,12 @@ OWN_FIELDS: dict[str, list[Answer]] = {
     "profile.delete": [{"label": "new"}],
     "profile.render": [{}, {"labels": ["persona%", "%"], "format": "markdown"}],
     "profile.activity": [{}],
+    "profile.structured": [{}, {"explain": True}],
+    "profile.structured_build": [{}],
     "profile.activity_record": [{"reads": [{"user_id": "a", "label": "persona", "reads": 1}]}],
+    "profile_schema.set": [{"json_schema": EXAMPLE}, {"json_schema": {}}],
+    "profile_schema.get": [{}],
+    "profile_schema.clear": [{}],
     "erasure.request": [{}],
     "audit.list": [{"limit": 200}],
     "org.set_model_calls": [{"enabled": False}],

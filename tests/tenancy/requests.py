@@ -40,9 +40,15 @@ def request_of(op: str, identity: list[str], **more: object) -> Answer:
 def refusals_of(op: str) -> set[str]:
     """How a service's valid request may end, but for an answer, where there is nothing yet.
 
-    An erasure names a user, which no request here does; reads are recorded by the API alone.
+    An erasure and a structured profile are a user's, and no request here names one; reads are
+    recorded by the API alone.
     """
-    apart = {"erasure.request": {"LM001"}, "profile.activity_record": {"LM302"}}
+    apart = {
+        "erasure.request": {"LM001"},
+        "profile.structured": {"LM001"},
+        "profile.structured_build": {"LM001"},
+        "profile.activity_record": {"LM302"},
+    }
     return apart.get(op, {"LM101", "LM102", "LM403"})
 
 

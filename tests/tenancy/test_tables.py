@@ -19,7 +19,7 @@ OWNER_COLUMNS = ("org", "namespace", "agent", "user_id", "session_id", "run_id",
 
 WITHOUT_ORG = {
     *("error_code", "functions_digest", "migration", "open_mode", "operation", "worker"),
-    *("attribute_word", "erasure_plane", "setting"),
+    *("attribute_word", "erasure_plane", "setting", "pass", "work_kind"),
 }
 """Tables that hold nothing of an org. Another needs a reason to stand here."""
 
@@ -273,7 +273,9 @@ def test_no_owner_of_functions_truncates_or_alters_a_table(two: Connection, owne
                 two.execute(sql.SQL(statement).format(_table(table)))
 
 
-def test_the_scheduler_reaches_across_orgs_only_what_it_cleans(two: Connection) -> None:
+def test_the_scheduler_reaches_across_orgs_only_what_it_cleans_and_what_tells_it_of_work(
+    two: Connection,
+) -> None:
     tables = _tables(two)
     reached = set()
     two.execute("set local role loom_scheduler")
@@ -286,4 +288,5 @@ def test_the_scheduler_reaches_across_orgs_only_what_it_cleans(two: Connection) 
     assert reached == {
         *("idempotency", "memory", "memory_version", "memory_source"),
         *("user_state", "agent_lock"),
+        *("work_kind", "pass", "pass_share", "profile_schema", "build", "org_setting"),
     }

@@ -32,7 +32,7 @@ begin
     p_old.changed_at := p_at;
     p_old.reinforcement_count := p_old.reinforcement_count + 1;
     if not v_dry_run then
-      perform loom._memory_update(p_old);
+      perform loom._memory_update(loom._source_mark(p_old, p_old, loom._now()));
     end if;
     return loom._memory_receipt(p_old, p_at, false, true);
   end if;

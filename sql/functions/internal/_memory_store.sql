@@ -7,6 +7,8 @@ set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_value_version bigint;
+  -- Not when it is recorded, which can lie a little ahead: sources are those of the clock, as reads are.
+  v_at timestamptz := loom._now();
 begin
   p_new.actor := p_actor;
   if p_change in ('set', 'append', 'replace', 'revert') then
@@ -25,9 +27,15 @@ begin
     p_new.memory_id := gen_random_uuid();
     p_new.created_at := p_new.recorded_at;
     p_new.created_by := p_actor;
+    p_new := loom._source_mark(p_old, p_new, v_at);
     perform loom._memory_insert(p_new);
   else
+    p_new := loom._source_mark(p_old, p_new, v_at);
     perform loom._memory_update(p_new);
+    -- Among the twins it leaves another one may count now.
+    if loom._same_twins(p_old, p_new) is not true or not loom._is_current(p_new, v_at) then
+      perform loom._twins(p_old, v_at);
+    end if;
   end if;
   insert into loom.memory_version (org, memory_id, version, namespace, user_id, change, value_version, value,
     content_sha256, value_length, char_limit, memory_type, tags, confidence, source_class, source_trace,

@@ -13,8 +13,8 @@ begin
     lock_reason = p_new.lock_reason, lock_until = p_new.lock_until,
     reinforcement_count = p_new.reinforcement_count, version = p_new.version,
     recorded_at = p_new.recorded_at, changed_at = p_new.changed_at, source_part = p_new.source_part,
-    author = p_new.author, actor = p_new.actor, created_at = p_new.created_at, created_by = p_new.created_by,
-    deleted_at = p_new.deleted_at, redacted_at = p_new.redacted_at
+    changes_at = p_new.changes_at, author = p_new.author, actor = p_new.actor, created_at = p_new.created_at,
+    created_by = p_new.created_by, deleted_at = p_new.deleted_at, redacted_at = p_new.redacted_at
   where org = p_new.org and namespace = p_new.namespace and agent = p_new.agent
     and user_id = p_new.user_id and session_id = p_new.session_id and memory_key = p_new.memory_key;
 end

@@ -17,14 +17,14 @@ begin
     when loom._pattern_size(p_pattern, 5) > 2000 then 'is too large with its bounds written out'
   end;
   if v_reason is null then
-    begin
-      if not '' ~* p_pattern then
-        return;
-      end if;
-      v_reason := 'matches every text';
-    exception when invalid_regular_expression then
-      v_reason := 'does not compile';
+    v_reason := case loom._regex_matches_empty(p_pattern)
+      when true then 'matches every text'
+      when false then ''
+      else 'does not compile'
     end;
+  end if;
+  if v_reason = '' then
+    return;
   end if;
   raise exception using errcode = 'LM406', message = 'A part of the request is over its limit.',
     detail = jsonb_build_object('what', 'pattern', 'reason', v_reason)::text,

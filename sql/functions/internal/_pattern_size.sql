@@ -16,7 +16,7 @@ declare
 begin
   for v_token in
     select token[1] from regexp_matches(p_pattern,
-      E'(\\\\.|\\[\\^?\\]?(?:\\[[:.=][^\\]]*[:.=]\\]|[^\\]])*\\]|\\{\\d+(?:,\\d*)?\\}|\\(\\?:|.)', 'g') as token
+      E'(\\\\.|\\[\\^?\\]?(?:\\\\.|\\[[:.=](?:\\]|[^\\]]*)[:.=]\\]|[^\\]\\\\])*\\]|\\{\\d+(?:,\\d*)?\\}|\\(\\?:|.)', 'g') as token
   loop
     v_bounds := regexp_match(v_token, E'^\\{(\\d+)(,?)(\\d*)\\}$');
     v_empty := v_empty or v_token in ('*', '?') or coalesce(v_bounds[1]::numeric = 0, false)

@@ -14,11 +14,13 @@ begin
     (select * from loom.memory where expires_at <= v_now order by expires_at limit 1000)
   loop
     if loom._housekeeping_lock(v_due) then
+      -- First what their end means for the sources; a row of which that is not told yet stays till then.
+      perform loom._settle(v_due.org, v_due.namespace, v_due.user_id, v_now);
       v_ids := array(
         select memory_id from loom.memory
         where org = v_due.org and user_id = v_due.user_id and namespace = v_due.namespace and version > 0
           and (v_due.user_id <> '-' or agent = v_due.agent)
-          and (deleted_at <= v_oldest or expires_at <= v_now)
+          and (deleted_at <= v_oldest or (expires_at <= v_now and changes_at is null))
         limit p_most);
       delete from loom.memory_source where org = v_due.org and memory_id = any (v_ids);
       delete from loom.memory_version where org = v_due.org and memory_id = any (v_ids);

@@ -61,6 +61,8 @@ RUNAWAYS = [
     "((?:a{0,100}b){0,100}c){100}",
     "(((((((a{9}){9}){9}){9}){9}){9}){9}){9}",
     "(?:[a-z]*[0-9a-f]*[^x]*){47}0",
+    # A bracket in a class opens and closes nothing.
+    *(r"(?:a{100}){100}[\](]", r"(?:[\])]a{100}){100}", "(?:a{100}){100}[[.].](]"),
     f"(?:{'|'.join(f'{letter}?' for letter in 'abcdefghijklmnopqrstuvwxyz')}){{100}}0",
 ]
 """Of at most 200 characters, no bound over 100, and seconds or minutes to compile."""

@@ -15,7 +15,7 @@ PLANES = (
 
 _TABLES = (
     *("working_memory", "memory", "memory_version", "memory_source"),
-    *("profile_activity", "idempotency_user"),
+    *("profile_activity", "idempotency_user", "build"),
 )
 
 
@@ -54,6 +54,8 @@ def fill(conn: Connection, user: str, *, namespace: str = "main", org: str = "ac
         "memory_version": 14,
         "profile": 2,
         "structured_profile": 1,
+        # What the worker is to build of the user; user `-` has no profile of its own.
+        "work": 0 if user == "-" else 1,
         "activity": 1,
         "idempotency": 1,
     }

@@ -35,6 +35,7 @@ def _keep_rows_of(conn: Connection, table: str) -> None:
         ("memory_version", "memory_version"),
         ("memory_source", "memory_version"),
         ("profile_activity", "activity"),
+        ("build", "work"),
         ("idempotency", "idempotency"),
     ],
 )
@@ -50,8 +51,12 @@ def test_a_row_that_stays_takes_the_erasure_back(db: Connection, table: str, pla
     epochs = db.execute("select epoch from loom.user_state where user_id = 'u1'").fetchall()
     assert epochs == [(0,)]
     # It is for those rows alone: a user without any in that plane is erased.
-    operate(db, "memory.set", org="acme", namespace="n", user_id="u2", memory_key="k", value=1)
-    if not table.startswith("memory"):
+    other = {"org": "acme", "namespace": "n", "user_id": "u2"}
+    if table.startswith("memory") or table == "build":
+        operate(db, "working_memory.set", **other, content="text")
+        assert erase(db, "u2")["working_memory"] == 1
+    else:
+        operate(db, "memory.set", **other, memory_key="k", value=1)
         assert erase(db, "u2")["memory"] == 1
 
 

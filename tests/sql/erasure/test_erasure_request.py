@@ -41,7 +41,7 @@ def test_o60_users_named_like_patterns_take_nobody_with_them(db: Connection) -> 
     fill(db, "u1")
     for user in ("u%", "%", "u_", "U1", "u1 ", "*"):
         assert erase(db, user) == NOTHING
-    assert len(rows_of(db, "u1")) == 6
+    assert len(rows_of(db, "u1")) == 7
 
 
 def test_a_second_call_removes_nothing(db: Connection) -> None:
@@ -58,7 +58,7 @@ def test_what_is_written_later_is_new_data(db: Connection) -> None:
     assert fact(db, "restore", user_id="u1", memory_key="a")["restored"] is False
     with refused(db, "LM102"):
         fact(db, "restore", user_id="u1", memory_key="b")
-    assert erase(db) == {**NOTHING, "memory": 1, "memory_version": 1}
+    assert erase(db) == {**NOTHING, "memory": 1, "memory_version": 1, "work": 1}
 
 
 def test_o69_no_read_finds_what_was_erased(db: Connection) -> None:
@@ -136,6 +136,52 @@ def test_the_epoch_rises_in_the_namespaces_erased(db: Connection) -> None:
         ("u2", "main"): 0,
         ("u2", "other"): 0,
     }
+
+
+def test_what_was_to_be_built_goes_and_the_digest_is_of_no_sources(db: Connection) -> None:
+    place = {"org": "acme", "user_id": "u1"}
+    for namespace in ("main", "other"):
+        fill(db, "u1", namespace=namespace)
+        fill(db, "u2", namespace=namespace)
+        # Something whose end of validity is still to come, so that the user has a next change.
+        operate(
+            db,
+            "memory.set",
+            **place,
+            namespace=namespace,
+            memory_key="till",
+            value="x",
+            valid_to="2999-01-01T00:00:00Z",
+        )
+
+    def builds() -> list[tuple[str, str]]:
+        rows = db.execute("select user_id, namespace from loom.build order by 1, 2")
+        return [(user, namespace) for user, namespace in rows]
+
+    def state(user: str, namespace: str) -> tuple[bool, int, bool]:
+        """Whether the digest is that of nothing; the number of sources; a next change."""
+        row = db.execute(
+            "select source_digest = 0::bit(128), source_count, next_change_at is not null"
+            " from loom.user_state where user_id = %s and namespace = %s",
+            (user, namespace),
+        ).fetchone()
+        assert row is not None
+        digest_of_nothing, count, changes = row
+        return digest_of_nothing, count, changes
+
+    theirs = {namespace: state("u2", namespace) for namespace in ("main", "other")}
+    ours = state("u1", "other")
+    assert ours == (False, ours[1], True)
+    assert ours[1] > 0
+    assert len(builds()) == 4
+    assert erase(db, namespaces=["main"])["work"] == 1
+    assert builds() == [("u1", "other"), ("u2", "main"), ("u2", "other")]
+    assert state("u1", "main") == (True, 0, False)
+    assert state("u1", "other") == ours
+    assert erase(db)["work"] == 1
+    assert builds() == [("u2", "main"), ("u2", "other")]
+    assert state("u1", "main") == state("u1", "other") == (True, 0, False)
+    assert {namespace: state("u2", namespace) for namespace in theirs} == theirs
 
 
 def test_stored_answers_that_name_the_user_go_those_of_batches_too(db: Connection) -> None:

@@ -84,6 +84,7 @@ def test_history_and_sources_go_with_the_row_and_no_others(db: Connection, clock
         "memory": 2,
         "memory_version": 3,
         "memory_source": 2,
+        "build": 1,
     }
     written = fact(db, "set", **USER, memory_key="gone", value="new")
     assert (written["created"], written["version"]) == (True, 1)

@@ -1,0 +1,54 @@
+"""The settings that functions in the database heed: what migrates it puts them there.
+
+They hold for all processes together, whatever is in the environment of each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import psycopg
+from psycopg.types.json import Jsonb
+
+from loom.settings import Settings
+
+KINDS = ("structured_profile",)
+"""The kinds of work that have settings, each named `<kind>_<what>`."""
+
+# Loom keeps no list of users that could age.
+_NOT_KEPT = frozenset({"structured_profile_scan_max_age_seconds"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Heeded:
+    """What to put into a database; whatever is left out stays there as it is."""
+
+    attribute_tagging: bool | None = None
+    work: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """By kind of work its bounds and waits, named as `loom.work_settings` takes them."""
+
+    @classmethod
+    def of(cls, settings: Settings) -> Heeded:
+        """All of them, as an installation's settings say."""
+        return cls(
+            attribute_tagging=settings.memory_attribute_tagging,
+            work={kind: _of_kind(settings, kind) for kind in KINDS},
+        )
+
+    def put(self, conn: psycopg.Connection[Any]) -> None:
+        """Into the database of an operator's connection, whose functions are current."""
+        if self.attribute_tagging is not None:
+            conn.execute("select loom.attribute_tagging(%s)", (self.attribute_tagging,))
+        for kind, values in self.work.items():
+            conn.execute("select loom.work_settings(%s, %s)", (kind, Jsonb(dict(values))))
+
+
+def _of_kind(settings: Settings, kind: str) -> dict[str, int]:
+    prefix = f"{kind}_"
+    return {
+        setting.name.removeprefix(prefix): getattr(settings, setting.name)
+        for setting in fields(settings)
+        if setting.name.startswith(prefix) and setting.name not in _NOT_KEPT
+    }

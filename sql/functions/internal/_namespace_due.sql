@@ -1,0 +1,33 @@
+create or replace function loom._namespace_due(p_schema loom.profile_schema, p_kind text, p_at timestamptz)
+returns boolean
+language plpgsql stable
+set search_path = loom, pg_temp
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_org text := p_schema.org;
+  v_namespace text := p_schema.namespace;
+  v_rev bigint := p_schema.schema_rev;
+begin
+  -- Ordered, since a plan that counts on many would else read the table through to find that there is none.
+  if p_schema.json_schema is null or p_schema.wait_until > p_at then
+    return false;
+  end if;
+  if loom._model_calls(v_org) then
+    perform from loom.build
+    where org = v_org and namespace = v_namespace and kind = p_kind and due_at <= p_at order by due_at limit 1;
+  else
+    perform from loom.build
+    where org = v_org and namespace = v_namespace and kind = p_kind and due_at <= p_at and modelless
+    order by due_at limit 1;
+  end if;
+  if not found then
+    perform from loom.build
+    where org = v_org and namespace = v_namespace and kind = p_kind and schema_rev < v_rev and lease_id is null
+    order by schema_rev limit 1;
+  end if;
+  return found;
+end
+$$;
+comment on function loom._namespace_due(loom.profile_schema, text, timestamptz) is
+  'Whether a claim would find something to look at in a namespace: two look-ups by index, however many users it has.';

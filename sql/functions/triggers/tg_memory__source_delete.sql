@@ -1,0 +1,35 @@
+create or replace function loom.tg_memory__source_delete() returns trigger
+language plpgsql volatile
+set search_path = loom, pg_temp
+set plan_cache_mode = force_generic_plan
+as $$
+begin
+  perform loom._sources_changed(array(
+    select row(org, namespace, user_id, bit_xor(coalesce(part, 0::bit(128))), sum(sign * counts),
+      bool_or(moment), bool_or(built), max(row_state))::loom.source_change
+    from (
+      select org, namespace, user_id, source_part as part, -1 as sign, (source_part is not null)::integer as counts,
+        changes_at is not null as moment,
+        memory_key = 'structured_profile' and agent = '-' and session_id = '-' as built, null as row_state
+      from old_rows
+    ) as changed
+    where user_id <> '-' and (part is not null or moment or built)
+    group by org, namespace, user_id
+    order by org, namespace, user_id));
+  return null;
+end
+$$;
+comment on function loom.tg_memory__source_delete() is
+  'After each delete of memory rows: keeps their users'' source digests. By statement, since one by row grows with the square of a large transaction''s rows; with its caller''s rights, so that no row changes behind policies that hide the state.';
+
+-- Made once: making it anew at each upgrade would make writers wait.
+do $$
+begin
+  perform from pg_catalog.pg_trigger where tgrelid = 'loom.memory'::regclass and tgname = 'memory_source_delete';
+  if not found then
+    create trigger memory_source_delete after delete on loom.memory
+      referencing old table as old_rows
+      for each statement execute function loom.tg_memory__source_delete();
+  end if;
+end
+$$;

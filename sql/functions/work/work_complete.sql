@@ -1,0 +1,25 @@
+create or replace function loom.work_complete(p_org text, p_lease_id uuid, p_answer jsonb, p_sources jsonb)
+returns jsonb
+language plpgsql volatile security definer
+set search_path = loom, pg_temp
+as $$
+declare
+  v_org text := loom._work_enter(p_org);
+  v_now timestamptz := loom._now();
+  v_build loom.build := loom._lease_enter(v_org, p_lease_id, v_now);
+begin
+  if v_build.org is null then
+    return jsonb_build_object('outcome', 'lost', 'reason', 'LEASE_LOST');
+  end if;
+  case v_build.kind
+    when 'structured_profile' then
+      return loom.structured_profile_complete(v_build, p_answer, p_sources, v_now);
+  end case;
+end
+$$;
+comment on function loom.work_complete(text, uuid, jsonb, jsonb) is
+'Ends a lease with what was built. Nothing is written unless everything is still as it was read.
+
+Request: p_answer (structured_profile: an object of property and value; a property left out is null), p_sources (property and list of the ids of the sources it was told from).
+Returns: outcome (written; unchanged: the row says so already; nothing: there is neither a fact nor a row to replace; refused: the row may not be written over; requeued: something changed meanwhile; lost: the lease is over), reason (a code, or null), memory_id, version, version_text.
+Errors: LM001 an answer of another shape, LM402 longer than a section may be.';

@@ -1,0 +1,292 @@
+"""The one place that calls a model: an OpenAI-compatible endpoint over HTTP.
+
+It repeats nothing. When to try again is for the due rows in the database to say, so that a failure
+is paid for once; all that is sent twice is a request whose form the endpoint refused, which no
+model has seen.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Final, Literal, Self
+
+import httpx2
+
+from loom.settings import is_loopback
+from loom.worker import model_errors as codes
+from loom.worker.model_errors import Call, Failed, ModelError, Waiting
+from loom.worker.model_reply import (
+    Reading,
+    Reply,
+    read_reply,
+    refuses_format,
+    wants_completion_tokens,
+)
+
+Message = Mapping[str, str]
+
+Format = Literal["json_schema", "json_object_schema", "json_object", "text"]
+FORMATS: Final[tuple[Format, ...]] = ("json_schema", "json_object_schema", "json_object", "text")
+"""How an answer's format is asked for, the strictest first. Whatever the endpoint makes of it, the
+schema is in the prompt too, and our own validator decides."""
+
+CONNECT_SECONDS: Final = 5.0
+MOST_BYTES: Final = 4 * 1024 * 1024
+"""Of a reply: many times what the largest cap on an answer lets a model write."""
+
+MOST_ERROR_BYTES: Final = 64 * 1024
+
+# Below the time after which servers close an idle connection (uvicorn: 5 seconds), so that a
+# request is not sent into one that is closing.
+_KEEP_SECONDS: Final = 3.0
+
+
+@dataclass(frozen=True)
+class Completion:
+    """An answer that came whole, and what it took. ``calls`` are the HTTP calls, refused ones
+    included; tokens are those of the last one, ``milliseconds`` of all."""
+
+    text: str
+    model: str
+    prompt_tokens: int
+    completion_tokens: int
+    milliseconds: int
+    format: Format
+    calls: tuple[Call, ...]
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What is asked for, before it takes the form that the endpoint understands."""
+
+    purpose: str
+    messages: Sequence[Message]
+    json_schema: Mapping[str, Any]
+    max_tokens: int
+
+
+class ModelClient:
+    """A model at an endpoint. ``base_url`` is what ``/chat/completions`` is added to,
+    ``timeout_seconds`` the longest that one completion may take, refused formats included.
+
+    What the endpoint refused it is not asked for again: one client lives as long as its process.
+    Use it as an async context manager, or call ``close``.
+    """
+
+    def __init__(
+        self, base_url: str, api_key: str | None, model: str, timeout_seconds: float
+    ) -> None:
+        url = httpx2.URL(base_url)
+        if url.scheme not in ("http", "https") or not url.host:
+            raise ValueError("base_url must be a URL that begins with http:// or https://")
+        if api_key and not (api_key.isascii() and api_key.isprintable()):
+            raise ValueError("api_key holds characters that no header can carry")
+        # An answer that is not compressed is as large as it says.
+        headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
+        if api_key:
+            headers["Authorization"] = f"Bearer {api_key}"
+        self.model = model
+        self._timeout_seconds = timeout_seconds
+        self._format = 0
+        self._tokens_field = "max_tokens"
+        self._host = url.host
+        self._http = httpx2.AsyncClient(
+            base_url=url,
+            headers=headers,
+            timeout=httpx2.Timeout(timeout_seconds, connect=CONNECT_SECONDS),
+            limits=httpx2.Limits(keepalive_expiry=_KEEP_SECONDS),
+            follow_redirects=False,
+            trust_env=not is_loopback(url.host),  # as in the SDK: proxies are for the outside
+        )
+
+    def __repr__(self) -> str:
+        return f"ModelClient({self.model!r} at {self._host})"
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._http.aclose()
+
+    @property
+    def format(self) -> Format:
+        """The format that the next completion begins with."""
+        return FORMATS[self._format]
+
+    async def complete(
+        self,
+        purpose: str,
+        messages: Sequence[Message],
+        json_schema: Mapping[str, Any],
+        max_tokens: int,
+        seconds: float,
+    ) -> Completion:
+        """Ask for one answer in the schema's shape, within ``seconds`` and the client's own limit.
+
+        Raises a ``ModelError``, which carries the calls that were made.
+        """
+        asked = _Asked(purpose, messages, json_schema, max_tokens)
+        limit = min(seconds, self._timeout_seconds)
+        calls: list[Call] = []
+        outcome: Completion | ModelError = Failed(codes.MODEL_TIMEOUT)
+        if limit > 0:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(limit):
+                    outcome = await self._attempt(asked, calls)
+        # Raised here and not where it was met, so that it carries no library's exception along:
+        # that would hold the request, with a user's facts and the key.
+        if isinstance(outcome, ModelError):
+            outcome.calls = tuple(calls)
+            raise outcome
+        return outcome
+
+    async def _attempt(self, asked: _Asked, calls: list[Call]) -> Completion | ModelError:
+        """Call until there is an answer or a failure; a refused format is stepped down from once,
+        and the field of the cap exchanged once."""
+        stepped = False
+        while True:
+            level, tokens_field = self._format, self._tokens_field
+            sent = _body(asked, self.model, FORMATS[level], tokens_field)
+            reply, reading = await self._call(sent, asked, calls)
+            if reply is None or reading.failure is None:
+                break
+            if tokens_field == "max_tokens" and wants_completion_tokens(reply):
+                self._tokens_field = "max_completion_tokens"
+                calls[-1] = _renamed(calls[-1], codes.TOKEN_FIELD_REFUSED)
+            elif level + 1 < len(FORMATS) and refuses_format(reply):
+                # Another completion under way may have gone down further.
+                self._format = max(self._format, level + 1)
+                calls[-1] = _renamed(calls[-1], codes.FORMAT_REFUSED)
+                if stepped:
+                    return Failed(codes.FORMAT_REFUSED)
+                stepped = True
+            else:
+                break
+        if reading.failure is not None:
+            return reading.failure
+        return Completion(
+            text=reading.text,
+            model=self.model,
+            prompt_tokens=reading.prompt_tokens,
+            completion_tokens=reading.completion_tokens,
+            milliseconds=sum(call.milliseconds for call in calls),
+            format=FORMATS[level],
+            calls=tuple(calls),
+        )
+
+    async def _call(
+        self, body: bytes, asked: _Asked, calls: list[Call]
+    ) -> tuple[Reply | None, Reading]:
+        """One HTTP call, entered in ``calls`` however it ends."""
+        began = time.monotonic()
+        # A model that is too slow for this request is so the next time, and is paid for each time.
+        reading = Reading(failure=Failed(codes.MODEL_TIMEOUT))
+        reply = None
+        try:
+            sent = await self._send(body)
+            if isinstance(sent, ModelError):
+                reading = Reading(failure=sent)
+            else:
+                reply = sent
+                characters = sum(len(message["content"]) for message in asked.messages)
+                reading = read_reply(reply, characters)
+        finally:  # also when the deadline cancels it
+            calls.append(
+                Call(
+                    reading.outcome,
+                    reading.prompt_tokens,
+                    reading.completion_tokens,
+                    round((time.monotonic() - began) * 1000),
+                )
+            )
+        return reply, reading
+
+    async def _send(self, body: bytes) -> Reply | ModelError:
+        status = None
+        try:
+            async with self._http.stream("POST", "chat/completions", content=body) as response:
+                status = response.status_code
+                if status != 200:
+                    return await _error(response)
+                content = await _whole(response)
+        except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.ProxyError):
+            return Waiting(codes.MODEL_UNREACHABLE)
+        except httpx2.TimeoutException:
+            return Failed(codes.MODEL_TIMEOUT)
+        except (httpx2.NetworkError, httpx2.RemoteProtocolError):
+            # An answer that broke off had been made, and would be paid for again at once.
+            return (
+                Waiting(codes.MODEL_UNREACHABLE) if status is None else Failed(codes.MODEL_DROPPED)
+            )
+        except httpx2.HTTPError:
+            return Failed(codes.MODEL_BAD_RESPONSE)
+        if content is None:
+            return Failed(codes.MODEL_BAD_RESPONSE)
+        return Reply(200, response.headers, content)
+
+
+def _renamed(call: Call, outcome: str) -> Call:
+    return Call(outcome, call.prompt_tokens, call.completion_tokens, call.milliseconds)
+
+
+def _body(asked: _Asked, model: str, form: Format, tokens_field: str) -> bytes:
+    request = {
+        "model": model,
+        "messages": [dict(message) for message in asked.messages],
+        tokens_field: asked.max_tokens,
+    }
+    response_format = _response_format(form, asked)
+    if response_format is not None:
+        request["response_format"] = response_format
+    return json.dumps(request, allow_nan=False).encode("ascii")
+
+
+def _response_format(form: Format, asked: _Asked) -> dict[str, Any] | None:
+    match form:
+        case "json_schema":
+            schema = {"name": asked.purpose, "strict": True, "schema": asked.json_schema}
+            return {"type": "json_schema", "json_schema": schema}
+        case "json_object_schema":
+            return {"type": "json_object", "schema": asked.json_schema}
+        case "json_object":
+            return {"type": "json_object"}
+        case "text":
+            return None
+
+
+async def _whole(response: httpx2.Response) -> bytes | None:
+    """The body; None when it is too large, or compressed although that was not asked for."""
+    if response.headers.get("Content-Encoding", "identity").lower() != "identity":
+        return None
+    content = bytearray()
+    async for chunk in response.aiter_raw():
+        content += chunk
+        if len(content) > MOST_BYTES:
+            return None
+    return bytes(content)
+
+
+async def _error(response: httpx2.Response) -> Reply:
+    """A refusal with the beginning of its body, or as much of that as arrived."""
+    content = bytearray()
+    with suppress(httpx2.HTTPError):
+        async for chunk in response.aiter_raw():
+            content += chunk
+            if len(content) > MOST_ERROR_BYTES:
+                break
+    return Reply(response.status_code, response.headers, bytes(content[:MOST_ERROR_BYTES]))
