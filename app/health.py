@@ -1,4 +1,4 @@
-"""Whether the database is there, is ours, and whether a worker looks after it."""
+"""Whether the database is there, is ours, and whether the work in it goes on."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from typing import Final
 
 import msgspec
 
+from loom.app.work import NO_WORK, Kind, Work
 from loom.gateway import DatabaseRefusal, DatabaseUnavailable, Pool
 from loom.migrate import Expected
 
 # A worker that has not been heard of for so many of its polls, and some seconds, is not running.
 MISSED_POLLS: Final = 3
 GRACE_SECONDS: Final = 5.0
+# Work that was to be had for so many polls, and these seconds, with nothing claimed, has stalled.
+IDLE_POLLS: Final = 2
 
 
 class SchemaMismatch(RuntimeError):
@@ -42,29 +45,41 @@ class Readiness:
     database: str
     schema: str
     worker: str
+    model: str
 
     @property
     def ready(self) -> bool:
-        """Whether operations can be answered now."""
-        return self.database == "ok" and self.schema == "ok"
+        """Whether operations can be answered now, and what they leave to a worker gets done."""
+        return self.database == "ok" and self.schema == "ok" and self.worker != "stalled"
 
     def checks(self) -> dict[str, str]:
         """The parts, as they are answered."""
-        return {"database": self.database, "schema": self.schema, "worker": self.worker}
+        return {
+            "database": self.database,
+            "schema": self.schema,
+            "worker": self.worker,
+            "model": self.model,
+        }
 
 
-async def look(pool: Pool, expected: Expected, worker_poll_seconds: float) -> Readiness:
+async def look(
+    pool: Pool, expected: Expected, worker_poll_seconds: float, *, has_model: bool
+) -> Readiness:
     """Ask the database. Never raises for what is wrong with it."""
+    model = "configured" if has_model else "not configured"
     try:
         health = msgspec.json.decode(await pool.health(), type=Health)
     except DatabaseUnavailable as failure:
         if failure.reason == "schema":
-            return Readiness("ok", "missing", "unknown")
-        return Readiness("unavailable", "unknown", "unknown")
+            return Readiness("ok", "missing", "unknown", model)
+        return Readiness("unavailable", "unknown", "unknown", model)
     except DatabaseRefusal:
-        return Readiness("unavailable", "unknown", "unknown")
-    schema = "ok" if _is_ours(health, expected) else "other"
-    return Readiness("ok", schema, _worker(health, worker_poll_seconds))
+        return Readiness("unavailable", "unknown", "unknown", model)
+    if not _is_ours(health, expected):
+        return Readiness("ok", "other", _heard(health, worker_poll_seconds), model)
+    # Without a model all there is to do waits for one.
+    work = await Work.ask(pool) if has_model else None
+    return Readiness("ok", "ok", _worker(health, work or NO_WORK, worker_poll_seconds), model)
 
 
 async def require_schema(pool: Pool, expected: Expected, *, seconds: float = 30.0) -> None:
@@ -98,7 +113,26 @@ def _is_ours(health: Health, expected: Expected) -> bool:
     )
 
 
-def _worker(health: Health, poll_seconds: float) -> str:
+def _worker(health: Health, work: Work, poll_seconds: float) -> str:
+    heard = _heard(health, poll_seconds)
+    longest = IDLE_POLLS * poll_seconds + GRACE_SECONDS
+    for kind in work.kinds.values():
+        # Who is at a build may have no hand free for another.
+        busy = kind.under_way and heard == "running"
+        if not busy and _idle_seconds(kind) > longest:
+            return "stalled"
+    return heard
+
+
+def _idle_seconds(kind: Kind) -> float:
+    """For how long there was work to claim, and nothing was claimed or ended."""
+    if kind.oldest_due_seconds is None:
+        return 0.0
+    since = (kind.oldest_due_seconds, kind.last_claim_seconds, kind.last_end_seconds)
+    return min(seconds for seconds in since if seconds is not None)
+
+
+def _heard(health: Health, poll_seconds: float) -> str:
     if not health.workers:
         return "none"
     silence = min(worker.seconds_since for worker in health.workers)

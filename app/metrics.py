@@ -22,6 +22,7 @@ from prometheus_client.registry import Collector
 
 from loom.app.activity import Activity
 from loom.app.errors import ERRORS
+from loom.app.work import NO_WORK, Work
 from loom.gateway import Pool
 
 CONTENT_TYPE: Final = b"text/plain; version=0.0.4; charset=utf-8"
@@ -65,18 +66,20 @@ class Tally:
 
 
 class Metrics(Collector):
-    """Turns the tally and the numbers of pool and activity into metrics."""
+    """Turns the tally and the numbers of pool, activity and database into metrics."""
 
     def __init__(self, tally: Tally, pool: Pool, activity: Activity) -> None:
         self._tally = tally
         self._pool = pool
         self._activity = activity
+        self._work: Work | None = NO_WORK
         self._registry = CollectorRegistry()
         self._registry.register(self)
         ProcessCollector(registry=self._registry)
 
-    def text(self) -> bytes:
-        """The page."""
+    def text(self, work: Work | None) -> bytes:
+        """The page. Without `work`, from a database that does not answer, it lacks that."""
+        self._work = work
         return generate_latest(self._registry)
 
     def collect(self) -> Iterator[Metric]:
@@ -84,6 +87,8 @@ class Metrics(Collector):
         yield from self._requests()
         yield from self._connections()
         yield from self._reads()
+        if self._work is not None:
+            yield from _work(self._work)
 
     def _requests(self) -> Iterator[Metric]:
         requests = CounterMetricFamily(
@@ -147,3 +152,36 @@ class Metrics(Collector):
         for outcome in ("counted", "recorded", "dropped"):
             reads.add_metric((outcome,), self._activity.counts[outcome])
         yield reads
+
+
+def _work(work: Work) -> Iterator[Metric]:
+    due = GaugeMetricFamily(
+        "loom_due",
+        "Users that a worker is to look at, held ones too; counted up to 10,000.",
+        labels=("kind",),
+    )
+    oldest = GaugeMetricFamily(
+        "loom_due_oldest_seconds",
+        "Seconds for which a worker could have claimed what has been due longest; 0 for nothing.",
+        labels=("kind",),
+    )
+    claims = CounterMetricFamily(
+        "loom_claims", "Users that workers have claimed, of all processes.", labels=("kind",)
+    )
+    builds = CounterMetricFamily(
+        "loom_builds",
+        "Claims that have ended, by how, of all processes.",
+        labels=("kind", "outcome"),
+    )
+    tokens = CounterMetricFamily(
+        "loom_model_tokens", "Tokens that models took, of all processes.", labels=("purpose",)
+    )
+    for name, kind in sorted(work.kinds.items()):
+        due.add_metric((name,), kind.due)
+        oldest.add_metric((name,), kind.oldest_due_seconds or 0.0)
+        claims.add_metric((name,), kind.claims)
+        for outcome, count in sorted(kind.builds.items()):
+            builds.add_metric((name, outcome), count)
+    for purpose, count in sorted(work.model_tokens.items()):
+        tokens.add_metric((purpose,), count)
+    yield from (due, oldest, claims, builds, tokens)

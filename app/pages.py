@@ -14,6 +14,7 @@ from loom.app import docs_page, health, metrics, openapi
 from loom.app.activity import Activity
 from loom.app.errors import METHOD_NOT_ALLOWED, UNAVAILABLE, Refusal
 from loom.app.respond import JSON, NO_STORE, Header, answer, refuse, request_id
+from loom.app.work import Work
 from loom.gateway import Pool
 from loom.migrate import Expected
 from loom.settings import Settings
@@ -47,6 +48,7 @@ class Pages:
         self._pool = pool
         self._expected = expected
         self._poll_seconds = settings.worker_poll_seconds
+        self._has_model = settings.has_model
         self._metrics = metrics.Metrics(tally, pool, activity)
         description = openapi.description(operations)
         self._openapi = msgspec.json.encode(description)
@@ -69,7 +71,9 @@ class Pages:
         return Page(self._up)
 
     async def _ready(self) -> Page:
-        state = await health.look(self._pool, self._expected, self._poll_seconds)
+        state = await health.look(
+            self._pool, self._expected, self._poll_seconds, has_model=self._has_model
+        )
         if not state.ready:
             raise Refusal(UNAVAILABLE, {"reason": "not ready", "checks": state.checks()})
         return Page(msgspec.json.encode({"status": "ready", "checks": state.checks()}))
@@ -79,7 +83,7 @@ class Pages:
 
     async def _numbers(self) -> Page:
         kind = (b"content-type", metrics.CONTENT_TYPE)
-        return Page(self._metrics.text(), (kind, NO_STORE))
+        return Page(self._metrics.text(await Work.ask(self._pool)), (kind, NO_STORE))
 
     async def _page(self) -> Page:
         headers = (

@@ -204,6 +204,15 @@ def check_open_mode(conn: Connection, auth: str) -> Finding:
     return Finding("open mode", "ok", "off")
 
 
+def check_model(has_model: bool) -> Finding:
+    """Whether there is a model that builds structured profiles."""
+    if has_model:
+        return Finding("model", "ok", "configured")
+    text = "not configured: no model is called, builds wait, and all else works"
+    hint = "LOOM_MODEL_BASE_URL and LOOM_MODEL name one, for the API and for the worker."
+    return Finding("model", "info", text, hint)
+
+
 def check_login(name: str, connect: Connect) -> Finding:
     """Whether a login can connect, and is not one that no policy binds."""
     check = f"login {name}"
@@ -245,7 +254,7 @@ def check_pooler(name: str, connect: Connect) -> Finding:
     return Finding(check, "ok", "sessions are the server's own")
 
 
-def examine(dsns: Sequence[tuple[str, str]], auth: str) -> Iterator[Finding]:
+def examine(dsns: Sequence[tuple[str, str]], auth: str, *, has_model: bool) -> Iterator[Finding]:
     """All checks, in order. ``dsns`` are (name, DSN) of the logins, the migration login first."""
     (name, dsn), *others = dsns
     try:
@@ -264,6 +273,7 @@ def examine(dsns: Sequence[tuple[str, str]], auth: str) -> Iterator[Finding]:
         yield check_public_rights(conn)
         yield check_mighty_roles(conn)
         yield check_open_mode(conn, auth)
+    yield check_model(has_model)
     yield check_pooler(name, _connect(dsn))
     for other, other_dsn in others:
         login = check_login(other, _connect(other_dsn))

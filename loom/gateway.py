@@ -31,6 +31,7 @@ CALL: Final = Statement(
     (_UUID, _BYTEA, _TEXT, _JSONB, _TEXT),
 )
 HEALTH: Final = Statement(b"loom_health", b"SELECT loom.health()", ())
+WORK: Final = Statement(b"loom_work", b"SELECT loom.work_metrics()", ())
 
 # jsonb in binary is a version byte and the text. As a text parameter the body would end, without
 # an error, at its first NUL byte.
@@ -53,7 +54,7 @@ class Pool:
         patience: Patience | None = None,
     ) -> None:
         patience = patience or Patience()
-        statements = (CALL, HEALTH)
+        statements = (CALL, HEALTH, WORK)
         self.reads = Lane("read", dsn, read_connections, statements, patience)
         self.writes = Lane("write", dsn, write_connections, statements, patience)
         self.retries: Counter[tuple[str, str]] = Counter()
@@ -125,9 +126,16 @@ class Pool:
 
     async def health(self) -> bytes:
         """What `loom.health()` says, as JSON text. Raises like `call`."""
+        return await self._told(HEALTH)
+
+    async def work(self) -> bytes:
+        """What `loom.work_metrics()` says, as JSON text. Raises like `call`."""
+        return await self._told(WORK)
+
+    async def _told(self, statement: Statement) -> bytes:
         for last in (False, True):
             try:
-                return await self.reads.submit(HEALTH, ())
+                return await self.reads.submit(statement, ())
             except ConnectionLost:
                 if last:
                     break

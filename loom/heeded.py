@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any
+from enum import Enum
+from typing import Any, Final
 
 import psycopg
 from psycopg.types.json import Jsonb
@@ -21,11 +22,21 @@ KINDS = ("structured_profile",)
 _NOT_KEPT = frozenset({"structured_profile_scan_max_age_seconds"})
 
 
+class _Kept(Enum):
+    KEPT = "kept"
+
+
+KEPT: Final = _Kept.KEPT
+"""Of a setting for which None says something: it stays as it is."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Heeded:
     """What to put into a database; whatever is left out stays there as it is."""
 
     attribute_tagging: bool | None = None
+    model_daily_token_cap: int | _Kept | None = KEPT
+    """None: as many tokens as it takes."""
     work: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """By kind of work its bounds and waits, named as `loom.work_settings` takes them."""
 
@@ -34,6 +45,7 @@ class Heeded:
         """All of them, as an installation's settings say."""
         return cls(
             attribute_tagging=settings.memory_attribute_tagging,
+            model_daily_token_cap=settings.model_daily_token_cap,
             work={kind: _of_kind(settings, kind) for kind in KINDS},
         )
 
@@ -41,6 +53,8 @@ class Heeded:
         """Into the database of an operator's connection, whose functions are current."""
         if self.attribute_tagging is not None:
             conn.execute("select loom.attribute_tagging(%s)", (self.attribute_tagging,))
+        if self.model_daily_token_cap is not KEPT:
+            conn.execute("select loom.model_daily_token_cap(%s)", (self.model_daily_token_cap,))
         for kind, values in self.work.items():
             conn.execute("select loom.work_settings(%s, %s)", (kind, Jsonb(dict(values))))
 

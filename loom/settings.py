@@ -332,8 +332,8 @@ class Settings:
         default=None,
         metadata=_about(
             _whole(1, 10**15),
-            "How many tokens an org may use in a day. At the cap its builds wait. Unset: as many "
-            "as it takes.",
+            "How many tokens of a model an org may use in a day (UTC); `loom migrate` puts it into "
+            "the database. At the cap its builds wait. Unset: as many as it takes.",
         ),
     )
     llm_max_tokens_overrides: Mapping[str, int] = field(
@@ -352,6 +352,11 @@ class Settings:
             "The least level that is logged. Logs are JSON lines on standard error.",
         ),
     )
+
+    @property
+    def has_model(self) -> bool:
+        """Whether there is a model to call."""
+        return self.model_base_url is not None and self.model is not None
 
     def llm_max_tokens(self, purpose: str) -> int:
         """The purpose's cap on what the model may write."""

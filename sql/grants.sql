@@ -26,7 +26,8 @@ $$;
 
 grant execute on function loom._sha256(text) to loom_api;
 -- Across orgs, by policies of its own, loom_scheduler keeps house: housekeeping(integer),
--- housekeeping_memory(integer) and _housekeeping_lock(memory); and it says where there is work: work_due(text).
+-- housekeeping_memory(integer) and _housekeeping_lock(memory); and it says where there is work, work_due(text),
+-- and how that goes on, work_metrics().
 grant execute on function loom._now(), loom._user_lock_key(text, text) to loom_scheduler;
 -- What housekeeping removes changes digests, by triggers that run with its rights.
 grant execute on function loom._settle(text, text, text, timestamptz), loom._twins(loom.memory, timestamptz),
@@ -38,11 +39,14 @@ grant execute on function loom._settle(text, text, text, timestamptz), loom._twi
   loom._build_new(loom.user_state, text, loom.profile_schema),
   loom._build_behind(loom.build, loom.user_state, text), loom._build_store(loom.build),
   loom._build_look(loom.build, loom.user_state, loom.work_kind, loom.profile_schema, timestamptz),
-  loom._kind_of_work(text), loom._model_calls(text), loom._anything_due(text, timestamptz, timestamptz),
+  loom._build_rings(loom.build, loom.build, loom.work_kind, loom.profile_schema, timestamptz), loom._ring(),
+  loom._kind_of_work(text), loom._model_calls(text), loom._model_stop(text, timestamptz),
+  loom._anything_due(text, timestamptz, timestamptz),
   loom._namespace_due(loom.profile_schema, text, timestamptz), loom._pass_lock(text),
   loom._pass_open(loom.pass, loom.work_kind, timestamptz), loom._pass_close(loom.pass, interval, timestamptz),
   loom._pass_store(loom.pass), loom._pass_reach(loom.pass, timestamptz), loom._pass_share_out(loom.pass, timestamptz),
-  loom._pass_has_share(text, timestamptz)
+  loom._pass_has_share(text, timestamptz), loom._claimable_since(loom.profile_schema, text, timestamptz),
+  loom._work_oldest(loom.work_kind, timestamptz), loom._work_due_count(text, integer, timestamptz)
   to loom_scheduler;
 
 -- Operations: each client role may call those of its rank; loom_owner's members all of them.
@@ -65,14 +69,16 @@ $$;
 grant execute on function loom.call(uuid, bytea, text, jsonb, text) to loom_gateway;
 grant execute on function loom.execute(text, jsonb, text)
   to loom_viewer, loom_writer, loom_admin, loom_owner;
+grant execute on function loom.work_metrics() to loom_gateway;
 grant execute on function loom.health() to loom_gateway, loom_worker, loom_operator, loom_owner;
-grant execute on function loom.worker_beat(uuid), loom.worker_gone(uuid), loom.housekeeping(integer),
+grant execute on function loom.worker_beat(uuid), loom.worker_gone(uuid), loom.worker_bell_set(boolean), loom.housekeeping(integer),
   loom.housekeeping_memory(integer), loom.work_due(text), loom.work_claim(text, text, text, integer),
-  loom.work_read(text, uuid), loom.work_complete(text, uuid, jsonb, jsonb),
+  loom.work_read(text, uuid), loom.work_used(text, text, uuid, text, text, jsonb),
+  loom.work_complete(text, uuid, jsonb, jsonb),
   loom.work_fail(text, uuid, text, text, integer), loom.work_fail_namespace(text, text, text, text) to loom_worker;
 grant execute on function
   loom.open_mode_set(integer), loom.open_mode_clear(), loom.service_bind(name, text), loom.service_unbind(name, text),
-  loom.attribute_tagging(boolean), loom.work_settings(text, jsonb)
+  loom.attribute_tagging(boolean), loom.work_settings(text, jsonb), loom.model_daily_token_cap(bigint)
   to loom_owner;
 
 -- Tables: only loom_api, column by column where rows change, so that owner columns never can.
@@ -110,7 +116,7 @@ grant update (value, value_version, content_sha256, value_length, source_trace, 
 grant select, insert on loom.agent_lock to loom_api;
 grant update (rev) on loom.agent_lock to loom_api;
 grant select, insert, delete on loom.blacklist, loom.blacklist_scope to loom_api;
-grant select, insert, update (value) on loom.setting to loom_api;
+grant select, insert, update (value), delete on loom.setting to loom_api;
 grant select on loom.attribute_word, loom.erasure_plane to loom_api;
 grant select, insert, delete on loom.profile_activity to loom_api;
 grant update (reads, last_at) on loom.profile_activity to loom_api;
@@ -127,7 +133,7 @@ grant update (schema_rev, due_at, listed_at, modelless, row_state, built_at, bui
 grant select on loom.work_kind to loom_api, loom_scheduler;
 grant update (enabled, memory_limit, max_users_per_pass, max_pass, pass_interval, idle_interval, cooldown,
   backoff_base, backoff_cap, refusal_retry, lease) on loom.work_kind to loom_api;
-grant select on loom.profile_schema, loom.org_setting to loom_scheduler;
+grant select on loom.profile_schema, loom.org_setting, loom.setting, loom.model_day, loom.work_count to loom_scheduler;
 grant select, insert on loom.profile_schema to loom_api;
 grant update (json_schema, schema_sha256, schema_rev, attempts, wait_until, updated_at, updated_by)
   on loom.profile_schema to loom_api;
@@ -135,7 +141,12 @@ grant select, insert, update on loom.pass to loom_scheduler;
 grant select, update (budget_left, taken, not_before) on loom.pass to loom_api;
 grant select, insert, delete, update (share, share_left) on loom.pass_share to loom_scheduler;
 grant select, update (share_left) on loom.pass_share to loom_api;
+grant select, insert, delete on loom.model_usage to loom_api;
+grant select, insert, update (calls, prompt_tokens, completion_tokens, milliseconds) on loom.model_day to loom_api;
+grant select, insert, update (total, last_at) on loom.work_count to loom_api;
+grant select, update (armed) on loom.worker_bell to loom_api;
+grant select on loom.worker_bell to loom_scheduler;
 grant select, update (rev) on loom.user_state, loom.agent_lock to loom_scheduler;
 
 -- Operators read views, which show no text of a user; nobody else does.
-grant select on loom.v_locks, loom.v_user_rows, loom.v_due, loom.v_backoff to loom_operator;
+grant select on loom.v_locks, loom.v_user_rows, loom.v_due, loom.v_backoff, loom.v_builds, loom.v_usage to loom_operator;

@@ -132,6 +132,7 @@ insert into loom.erasure_plane (place, plane, table_name, condition, by_namespac
   (41, 'profile', 'memory', $$user_id = $2 and memory_type = 'profile'$$, true, true),
   (42, 'memory', 'memory', 'user_id = $2', true, true),
   (45, 'work', 'build', 'user_id = $2', true, true),
+  (46, 'work', 'model_usage', 'user_id = $2', true, false),
   (50, 'activity', 'profile_activity', 'user_id = $2', true, true),
   -- Last, since its lock is one for all of an org.
   (90, 'idempotency', 'idempotency', $$(org, actor, op, key) in (

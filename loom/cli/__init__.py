@@ -186,7 +186,8 @@ def _doctor(args: argparse.Namespace) -> int:
             ("gateway", logins.gateway_dsn),
             ("worker", logins.worker_dsn),
         ]
-        findings = list(examine([(name, dsn) for name, dsn in named if dsn], settings.auth))
+        known = [(name, dsn) for name, dsn in named if dsn]
+        findings = list(examine(known, settings.auth, has_model=settings.has_model))
     print(table(findings))
     return 1 if any(finding.level == "failure" for finding in findings) else 0
 

@@ -58,7 +58,13 @@ class ProfileExplained(Struct, kw_only=True):
         Time | None, Meta(description="Since when it is known to be behind; null when it is not.")
     ]
     attempts: Annotated[int, Meta(description="Tries since the last success.")]
-    last_error: Annotated[Code | None, Meta(description="How the last try failed.")]
+    last_error: Annotated[
+        Code | None,
+        Meta(
+            description="How the last try failed; MODEL_CALLS_OFF or MODEL_TOKEN_CAP while the "
+            "user waits for that."
+        ),
+    ]
     next_attempt_at: Annotated[Time | None, Meta(description="Not tried again before that.")]
     refused: Annotated[
         Code | None, Meta(description="Why it is not tried until something changes.")

@@ -2,9 +2,9 @@
 select p.oid::regprocedure::text as object, client.role || ' may execute it' as finding
 from pg_catalog.pg_proc p
 cross join (values
-  ('loom_gateway', array['call', 'health']),
+  ('loom_gateway', array['call', 'health', 'work_metrics']),
   ('loom_worker', array['health', 'housekeeping', 'housekeeping_memory', 'work_claim', 'work_complete', 'work_due',
-    'work_fail', 'work_fail_namespace', 'work_read', 'worker_beat', 'worker_gone']),
+    'work_fail', 'work_fail_namespace', 'work_read', 'work_used', 'worker_beat', 'worker_bell_set', 'worker_gone']),
   ('loom_operator', array['health']),
   ('loom_viewer', array['execute', 'batch']),
   ('loom_writer', array['execute', 'batch']),

@@ -23,8 +23,9 @@ def test_a_healthy_database_has_no_failure(clean_database: Database) -> None:
     if clean_database.cluster.own:
         logins += [("gateway", clean_database.dsn("loom_gateway"))]
         logins += [("worker", clean_database.dsn("loom_worker"))]
-    findings = list(doctor.examine(logins, "required"))
+    findings = list(doctor.examine(logins, "required", has_model=False))
     assert {finding.level for finding in findings} <= {"ok", "info"}
+    assert [finding.level for finding in findings if finding.check == "model"] == ["info"]
     shown = doctor.table(findings)
     for finding in findings:
         assert finding.check in shown
@@ -32,7 +33,7 @@ def test_a_healthy_database_has_no_failure(clean_database: Database) -> None:
 
 def test_a_database_that_does_not_answer_is_the_only_finding() -> None:
     dsn = "host=127.0.0.1 port=1 dbname=x user=y"
-    (finding,) = doctor.examine([("migration", dsn)], "required")
+    (finding,) = doctor.examine([("migration", dsn)], "required", has_model=True)
     assert (finding.check, finding.level) == ("database", "failure")
 
 
@@ -149,6 +150,14 @@ def test_open_mode_is_told_and_warned_of_where_tokens_are_required(db: Connectio
     db.execute("select loom.open_mode_set(60)")
     assert doctor.check_open_mode(db, "open").level == "info"
     assert doctor.check_open_mode(db, "required").level == "warning"
+
+
+def test_a_missing_model_is_told_and_is_no_failure() -> None:
+    assert doctor.check_model(True) == Finding("model", "ok", "configured")
+    finding = doctor.check_model(False)
+    assert finding.level == "info"
+    assert "builds wait" in finding.text
+    assert "LOOM_MODEL_BASE_URL" in finding.hint
 
 
 def test_a_login_is_tried_and_a_superuser_is_refused_as_the_apis(database: Database) -> None:

@@ -37,7 +37,7 @@ def test_ready_tells_of_database_schema_and_worker(api: Api, admin: Connection) 
     admin.execute("delete from loom.worker")
     response = api.get("/v1/ready")
     assert response.status_code == 200
-    checks = {"database": "ok", "schema": "ok", "worker": "none"}
+    checks = {"database": "ok", "schema": "ok", "worker": "none", "model": "not configured"}
     assert response.json() == {"status": "ready", "checks": checks}
 
 
@@ -70,9 +70,10 @@ def test_not_ready_without_a_database_and_ready_again_with_it(database: Database
 
 
 def test_a_worker_is_not_needed_to_be_ready() -> None:
-    assert Readiness("ok", "ok", "none").ready
-    assert not Readiness("ok", "other", "running").ready
-    assert not Readiness("unavailable", "unknown", "unknown").ready
+    assert Readiness("ok", "ok", "none", "not configured").ready
+    assert not Readiness("ok", "other", "running", "configured").ready
+    assert not Readiness("unavailable", "unknown", "unknown", "configured").ready
+    assert not Readiness("ok", "ok", "stalled", "configured").ready
 
 
 def test_metrics_count_requests_by_operation_and_code(api: Api) -> None:

@@ -40,12 +40,16 @@ def test_the_http_layer_holds_no_sql() -> None:
         assert [text for text in _texts(module) if _SQL.match(text.strip())] == [], module.name
 
 
-def test_the_pool_sends_two_statements_and_no_other() -> None:
+def test_the_pool_sends_three_statements_and_no_other() -> None:
     sent = []
     for name in ("gateway.py", "gateway_lane.py", "gateway_connection.py"):
         path = Path(loom.gateway.__file__).with_name(name)
         sent += [text for text in _texts(path) if _SQL.match(text.strip())]
-    assert sent == ["SELECT loom.call($1, $2, $3, $4, $5)", "SELECT loom.health()"]
+    assert sent == [
+        "SELECT loom.call($1, $2, $3, $4, $5)",
+        "SELECT loom.health()",
+        "SELECT loom.work_metrics()",
+    ]
 
 
 def test_the_http_layer_does_not_know_the_worker() -> None:

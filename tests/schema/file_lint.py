@@ -130,7 +130,7 @@ def one_setting(tree: SqlTree) -> Iterator[Finding]:
 
 
 # Functions of the scheduler's that look at all orgs at once.
-_ACROSS_ORGS = {"_anything_due", "_pass_open"}
+_ACROSS_ORGS = {"_anything_due", "_pass_open", "_work_due_count", "work_metrics"}
 
 
 def statement_names_org(tree: SqlTree) -> Iterator[Finding]:

@@ -56,6 +56,30 @@ def test_an_installation_that_migrates_brings_its_setting(
     assert work_kind(clean_database.connect())["cooldown"] == 7
 
 
+def daily_cap(conn: psycopg.Connection[Any]) -> int | None:
+    """How many tokens the database lets an org use in a day."""
+    row = conn.execute(
+        "select value::bigint from loom.setting where name = 'model_daily_token_cap'"
+    ).fetchone()
+    return row[0] if row else None
+
+
+def test_the_cap_on_tokens_reaches_the_database_and_goes_again(clean_database: Database) -> None:
+    conn = clean_database.connect()
+    assert daily_cap(conn) is None
+    capped = Settings.from_environment({"LOOM_MODEL_DAILY_TOKEN_CAP": "1000000000000000"})
+    for heeded, holds in (
+        (Heeded.of(capped), 10**15),
+        (Heeded(), 10**15),
+        (Heeded(model_daily_token_cap=5), 5),
+        (None, 5),
+        (Heeded.of(Settings.from_environment({})), None),
+        (Heeded(), None),
+    ):
+        migrate(clean_database.dsn(), heeded=heeded, log=lambda _line: None)
+        assert daily_cap(conn) == holds
+
+
 def work_kind(conn: psycopg.Connection[Any]) -> dict[str, Any]:
     """What the database holds of structured profiles; times in seconds."""
     query = "select * from loom.work_kind where kind = 'structured_profile'"

@@ -21,6 +21,8 @@ Connection = psycopg.Connection[Any]
 
 ORGS = ("acme", "zenith")
 
+MODEL_CALL = {"outcome": "OK", "prompt_tokens": 3, "completion_tokens": 2, "milliseconds": 1}
+
 _TABLES = """
 select c.relname::text, exists (
   select from pg_attribute a
@@ -65,6 +67,10 @@ def fill(conn: Connection) -> None:
             " (org, source_id, memory_id, version, namespace, user_id)"
             " values (%s, %s, gen_random_uuid(), 1, 'n', 'u')",
             (org, fact["memory_id"]),
+        )
+        conn.execute(
+            "select loom.work_used(%s, 'n', gen_random_uuid(), 'structured_profile', 'm', %s)",
+            (org, Jsonb([MODEL_CALL])),
         )
         # A pass makes these for namespaces with something to build.
         conn.execute(

@@ -11,6 +11,7 @@ from psycopg.types.json import Jsonb
 
 from tests.calls import acting_as, call, mint_token, operate, refused
 from tests.cluster import CLIENT_ROLES, SERVICES
+from tests.sql.structured_profile.building import cap, model_call, used
 
 Connection = psycopg.Connection[Any]
 
@@ -59,9 +60,11 @@ def _fill(conn: Connection, org: str, user: str) -> dict[str, Any]:
     _schema(conn, CANARY, org=org)
     conn.execute(
         "update loom.build set listed_at = now(), due_at = now(), next_attempt_at = now() + '1 h',"
-        " attempts = 1, last_error = 'MODEL_UNAVAILABLE' where org = %s and user_id = %s",
+        " attempts = 1, last_error = 'MODEL_UNAVAILABLE', built_at = now()"
+        " where org = %s and user_id = %s",
         (org, user),
     )
+    used(conn, 5, org=org)
     return operate(conn, "memory.lock", **own, memory_key=CANARY, reason=CANARY)
 
 
@@ -107,7 +110,7 @@ def _fail(conn: Connection, lease: Any, outcome: str, error: str) -> None:
 
 
 def test_operators_read_the_views_and_no_other_client_does(db: Connection) -> None:
-    assert _views(db) == ["v_backoff", "v_due", "v_locks", "v_user_rows"]
+    assert _views(db) == ["v_backoff", "v_builds", "v_due", "v_locks", "v_usage", "v_user_rows"]
     operators = {"loom_operator", "loom_test_operator"}
     for view in _views(db):
         for client in {*CLIENT_ROLES, *SERVICES}:
@@ -277,6 +280,13 @@ def test_what_is_due_and_may_not_be_built_says_so(db: Connection) -> None:
     assert [row["held"] for row in _rows(db, "v_due")] == ["model_calls_off"]
     operate(db, "org.set_model_calls", org="acme", enabled=True)
     assert [row["held"] for row in _rows(db, "v_due")] == [None]
+    cap(db, 100)
+    used(db, 99)
+    assert [row["held"] for row in _rows(db, "v_due")] == [None]
+    used(db, 1)
+    assert [row["held"] for row in _rows(db, "v_due")] == ["model_token_cap"]
+    db.execute("update loom.model_day set day = day - 1")
+    assert [row["held"] for row in _rows(db, "v_due")] == [None]
     assert _rows(db, "v_backoff") == []
     sha256 = db.execute("select schema_sha256 from loom.profile_schema").fetchone()
     assert sha256 is not None
@@ -287,6 +297,52 @@ def test_what_is_due_and_may_not_be_built_says_so(db: Connection) -> None:
     assert (waiting["namespace"], waiting["user_id"]) == ("n", None)
     assert (waiting["attempts"], waiting["last_error"]) == (1, "SCHEMA_UNREADABLE")
     assert waiting["until"] is not None
+
+
+def test_what_was_built_is_shown_with_what_it_was_built_from(db: Connection) -> None:
+    _learn(db, "same", "changed", "under way", "new")
+    _schema(db)
+    assert _rows(db, "v_builds") == []
+    leases = _leases(db)
+    with acting_as(db, "loom_worker"):
+        for user in ("same", "changed"):
+            db.execute("select loom.work_read('acme', %s)", (leases[user],))
+            db.execute("select loom.work_complete('acme', %s, '{}', null)", (leases[user],))
+    _fail(db, leases["new"], "failed", "MODEL_TIMEOUT")
+    _learn(db, "changed", value="coffee")
+
+    def shown(*columns: str) -> dict[str, tuple[Any, ...]]:
+        rows = _rows(db, "v_builds", org="acme", namespace="n", kind="structured_profile")
+        return {row["user_id"]: tuple(row[column] for column in columns) for row in rows}
+
+    assert shown("sources", "row_state", "schema_current", "sources_current", "attempts") == {
+        "same": (1, "served", True, True, 0),
+        "changed": (1, "served", True, False, 0),
+        "under way": (None, None, False, False, 1),
+    }
+    for user, times in shown("built_at", "tried_at", "leased_until", "lease_id").items():
+        assert [time is not None for time in times] == [user != "under way"] * 2 + [
+            user == "under way"
+        ] * 2
+    _schema(db, "other")
+    assert set(shown("schema_current").values()) == {(False,)}
+
+
+def test_what_models_took_is_added_up(db: Connection) -> None:
+    used(db, model_call(100, 20), model_call(7, 0, outcome="CUT_OFF"), model_call(1, 2))
+    used(db, 5, org="zenith")
+    (row,) = _rows(db, "v_usage", org="acme")
+    assert row.pop("day")
+    assert row == {
+        "org": "acme",
+        "purpose": "structured_profile",
+        "model": "gpt",
+        "calls": 3,
+        "prompt_tokens": 108,
+        "completion_tokens": 22,
+        "milliseconds": 210,
+        "outcomes": {"OK": 2, "CUT_OFF": 1},
+    }
 
 
 def test_who_waits_is_shown_with_until_when_and_why(db: Connection) -> None:

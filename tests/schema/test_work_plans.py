@@ -23,6 +23,7 @@ from tests.sql.structured_profile.building import (
     complete,
     due,
     fail,
+    metrics,
     read,
     set_schema,
 )
@@ -196,7 +197,37 @@ def test_o48_an_idle_wait_looks_at_one_index(crowd: tuple[Connection, Token]) ->
         measured = Measured(conn)
         assert due(conn) == {}
         assert measured.rows() == 0
-        assert {"build_due_all_idx", "profile_schema_updated_idx"} == measured.indexes()
+        assert measured.indexes() == {
+            *("build_due_all_idx", "profile_schema_updated_idx", "profile_schema_wait_idx"),
+        }
+
+
+def test_o47_a_look_at_how_work_goes_on_reads_schemas_and_no_more_builds(
+    crowd: tuple[Connection, Token],
+) -> None:
+    """However many users are up to date, or under way to be due."""
+    conn, _ = crowd
+    with conn.transaction(force_rollback=True):
+        due(conn)
+        claim(conn, 1, namespace="behind")
+        measured = Measured(conn)
+        told = metrics(conn)
+        assert (told["due"], told["under_way"]) == (BEHIND - 1, True)
+        assert measured.rows("build") <= 10
+        assert measured.rows("user_state", "memory") == 0
+        assert {"build_due_all_idx", "build_due_idx", "build_rev_idx"} <= measured.indexes()
+
+
+def test_o47_of_a_namespace_with_another_schema_it_reads_as_many_as_it_counts(
+    crowd: tuple[Connection, Token],
+) -> None:
+    conn, _ = crowd
+    with conn.transaction(force_rollback=True):
+        set_schema(conn, {"city": NAME["name"]}, namespace="n")
+        measured = Measured(conn)
+        assert metrics(conn)["due"] == MANY + BEHIND
+        assert measured.rows("build") <= MANY + 100
+        assert measured.rows("user_state") <= 40
 
 
 def _open(conn: Connection) -> bool:

@@ -128,6 +128,11 @@ def _seed_memory(conn: Connection, name: str, canary: str) -> list[str]:
         " where org = %s",
         (name,),
     )
+    told = {"outcome": "OK", "prompt_tokens": 3, "completion_tokens": 2, "milliseconds": 1}
+    conn.execute(
+        "select loom.work_used(%s, 'a', gen_random_uuid(), 'structured_profile', %s, %s)",
+        (name, canary, Jsonb([told])),
+    )
     # What a pass does for a namespace with something to build.
     conn.execute(
         "insert into loom.pass_share (org, namespace, kind, share, share_left)"

@@ -20,6 +20,7 @@ OWNER_COLUMNS = ("org", "namespace", "agent", "user_id", "session_id", "run_id",
 WITHOUT_ORG = {
     *("error_code", "functions_digest", "migration", "open_mode", "operation", "worker"),
     *("attribute_word", "erasure_plane", "setting", "pass", "work_kind"),
+    *("work_count", "worker_bell"),
 }
 """Tables that hold nothing of an org. Another needs a reason to stand here."""
 
@@ -289,4 +290,5 @@ def test_the_scheduler_reaches_across_orgs_only_what_it_cleans_and_what_tells_it
         *("idempotency", "memory", "memory_version", "memory_source"),
         *("user_state", "agent_lock"),
         *("work_kind", "pass", "pass_share", "profile_schema", "build", "org_setting"),
+        *("setting", "model_day", "work_count", "worker_bell"),
     }

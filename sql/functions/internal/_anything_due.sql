@@ -15,8 +15,16 @@ begin
   if not found then
     perform from loom.org_setting where updated_at > v_since and model_calls order by updated_at limit 1;
   end if;
+  -- So does the clock: a namespace's wait ends, and with the day the tokens of the one before count no more.
+  if not found then
+    perform from loom.profile_schema where wait_until > p_since and wait_until <= p_at order by wait_until limit 1;
+  end if;
+  if not found then
+    perform from loom.setting
+    where name = 'model_daily_token_cap' and (p_since at time zone 'UTC')::date < (p_at at time zone 'UTC')::date;
+  end if;
   return found;
 end
 $$;
 comment on function loom._anything_due(text, timestamptz, timestamptz) is
-  'Whether any build of a kind has fallen due since then, in whatever org, or a schema was set or model calls were allowed: three look-ups, which cut an idle wait short. What was due before, and yet not taken by the pass that ended then, cannot be taken (no schema, model calls switched off), and would open passes in vain.';
+  'Whether any build of a kind has fallen due since then, in whatever org, or a schema was set, model calls were allowed, a namespace''s wait was over, or a day with a cap on tokens: a few look-ups, which cut an idle wait short. What was due before, and yet not taken by the pass that ended then, cannot be taken (no schema, model calls switched off, the cap), and would open passes in vain.';

@@ -30,8 +30,9 @@ begin
   v_new := loom._build_look(v_new, p_state, v.kind, v.schema, p_at);
   if v_new is distinct from v.build then
     perform loom._build_store(v_new);
+    perform loom._build_rings(v.build, v_new, v.kind, v.schema, p_at);
   end if;
 end
 $$;
 comment on function loom._build_changed(loom.user_state, loom.source_change, timestamptz) is
-  'After a change of a user''s sources or of the row built from them: lists the build when it has fallen behind. A refusal ends with such a change.';
+  'After a change of a user''s sources or of the row built from them: lists the build when it has fallen behind. A refusal ends with such a change. Rings when it is due now.';

@@ -17,7 +17,8 @@ begin
     when v_epoch is distinct from p_build.lease_epoch then 'ERASED'
     when p_schema.schema_sha256 is distinct from p_build.lease_sha256 then 'SCHEMA_CHANGED'
     when v_part <> p_build.read_part or v_left <> cardinality(p_build.read_ids) then 'SOURCES_CHANGED'
-    when not loom._model_calls(p_build.org) and p_build.read_ids <> '{}' then 'MODEL_CALLS_OFF'
+    -- Not at the cap: the call may have brought the org there, and is paid for.
+    when p_build.read_ids <> '{}' and loom._model_stop(p_build.org, loom._now()) = 'MODEL_CALLS_OFF' then 'MODEL_CALLS_OFF'
   end;
 end
 $$;

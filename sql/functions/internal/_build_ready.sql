@@ -25,6 +25,7 @@ begin
   if v_old.lease_id is not null then
     v_new := loom._build_unlease(v_new);
     v_new.last_error := 'LEASE_LOST';
+    perform loom._work_counted(v_kind, 'lost', 1, p_at);
   end if;
   v_new := loom._build_seen(v_new, p_schema, p_at);
   v_new := loom._build_look(v_new, v_state, p_kind, p_schema, p_at);

@@ -3,8 +3,8 @@ language plpgsql stable
 set search_path = loom, pg_temp
 as $$
 begin
-  perform from loom.org_setting where org = p_org and not model_calls;
-  return not found;
+  return loom._model_stop(p_org, loom._now()) is null;
 end
 $$;
-comment on function loom._model_calls(text) is 'Whether the org lets a model be called; it does unless an admin has switched that off.';
+comment on function loom._model_calls(text) is
+  'Whether a model may be called for the org now: unless an admin has switched that off, and up to the day''s tokens.';

@@ -19,6 +19,12 @@ begin
     set model_calls = excluded.model_calls, updated_at = excluded.updated_at, updated_by = excluded.updated_by;
   perform loom._audit(v_caller.org, v_caller.actor, v_caller.called_at, 'org.set_model_calls',
     jsonb_build_object('enabled', v_enabled));
+  if v_enabled and exists (
+    select from loom.profile_schema as schema cross join loom.work_kind as worked
+    where schema.org = v_caller.org and loom._namespace_due(schema, worked.kind, v_caller.called_at)
+  ) then
+    perform loom._ring();
+  end if;
   return jsonb_build_object('org', v_caller.org, 'model_calls', v_enabled);
 end
 $$;

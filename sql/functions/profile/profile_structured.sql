@@ -23,12 +23,16 @@ begin
   else
     v_answer := v_answer || '{"built_at": null, "memory_id": null, "version": null, "version_text": null}';
   end if;
-  return case when v_explain then v_answer || jsonb_build_object('explain', loom._profile_explained(v, v_caller.called_at)) else v_answer end;
+  if v_explain then
+    v_answer := v_answer || jsonb_build_object('explain',
+      loom._profile_explained(v, loom._model_stop(v_caller.org, v_caller.called_at), v_caller.called_at));
+  end if;
+  return v_answer;
 end
 $$;
 comment on function loom.profile_structured(jsonb) is
 'One user''s profile in the shape of the namespace''s schema, with its status. Never calls a model, and costs the same however many facts the user has. A token bounded to a session is refused: a profile spans the sessions.
 
 Request: user_id* (or the token''s pinned user), explain.
-Returns: profile (every property, null where unsettled; {} without a schema; as it was built while stale), status (ready: built from the facts of now under the schema of now, or there is nothing to build; stale: a fact or the schema has changed since; pending: no profile to serve yet; no_schema), built_at, memory_id, version, version_text; with explain also {source_count, sources_match, schema_match, due_at, listed_at, attempts, last_error, next_attempt_at, refused, sources: property and ids of the facts it was told from}.
+Returns: profile (every property, null where unsettled; {} without a schema; as it was built while stale), status (ready: built from the facts of now under the schema of now, or there is nothing to build; stale: a fact or the schema has changed since; pending: no profile to serve yet; no_schema), built_at, memory_id, version, version_text; with explain also {source_count, sources_match, schema_match, due_at, listed_at, attempts, last_error (also MODEL_CALLS_OFF and MODEL_TOKEN_CAP, while the user waits for the org''s model calls or for the next day), next_attempt_at, refused, sources: property and ids of the facts it was told from}.
 Errors: LM001, LM003, LM302, LM406.';

@@ -8,6 +8,7 @@ declare
   v_user text := loom._profiled_user(v_caller, p_request);
   v loom.profile_standing;
   v_build loom.build;
+  v_kind loom.work_kind;
   v_schema loom.profile_schema;
   v_now timestamptz;
 begin
@@ -17,14 +18,16 @@ begin
     perform loom._state_lock(v_caller);
     v_now := loom._now();
     v := loom._profile_standing(v_caller.org, v_caller.namespace, v_user);
+    v_kind := loom._kind_of_work('structured_profile');
     v_schema := v.schema;
     v_build := v.build;
     if v_build.schema_rev < v_schema.schema_rev and v_build.lease_id is null then
       v_build := loom._build_seen(v_build, v_schema, v_now);
     end if;
-    v_build := loom._build_look(v_build, v.state, loom._kind_of_work('structured_profile'), v_schema, v_now);
+    v_build := loom._build_look(v_build, v.state, v_kind, v_schema, v_now);
     if v_build is distinct from v.build then
       perform loom._build_store(v_build);
+      perform loom._build_rings(v.build, v_build, v_kind, v_schema, v_now);
     end if;
   end if;
   return jsonb_build_object(

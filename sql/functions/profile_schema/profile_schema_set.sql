@@ -28,6 +28,9 @@ begin
   returning * into v_stored;
   perform loom._audit(v_org, v_caller.actor, v_caller.called_at, 'profile_schema.set',
     jsonb_build_object('namespace', v_namespace, 'schema_sha256', v_sha256));
+  if loom._namespace_due(v_stored, 'structured_profile', v_caller.called_at) then
+    perform loom._ring();
+  end if;
   return loom._schema_json(v_stored);
 end
 $$;

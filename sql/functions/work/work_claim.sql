@@ -34,6 +34,9 @@ begin
   return query
     select leased.* from unnest(v_users[:v_most]) as claimed (user_id)
     cross join lateral loom._build_lease(v_schema, v_kind, claimed.user_id, v_now) as leased;
+  if v_most > 0 then
+    perform loom._work_counted(p_kind, 'claimed', v_most, v_now);
+  end if;
 end
 $$;
 comment on function loom.work_claim(text, text, text, integer) is

@@ -7,14 +7,17 @@ declare
   v_org text := loom._work_enter(p_org);
   v_now timestamptz := loom._now();
   v_build loom.build := loom._lease_enter(v_org, p_lease_id, v_now);
+  v_answer jsonb;
 begin
   if v_build.org is null then
     return jsonb_build_object('outcome', 'lost', 'reason', 'LEASE_LOST');
   end if;
   case v_build.kind
     when 'structured_profile' then
-      return loom.structured_profile_complete(v_build, p_answer, p_sources, v_now);
+      v_answer := loom.structured_profile_complete(v_build, p_answer, p_sources, v_now);
   end case;
+  perform loom._work_counted(v_build.kind, v_answer ->> 'outcome', 1, v_now);
+  return v_answer;
 end
 $$;
 comment on function loom.work_complete(text, uuid, jsonb, jsonb) is

@@ -30,6 +30,7 @@ begin
   v_build := loom._build_failed(v_build, v_state, v_kind, p_outcome, p_error, p_retry_seconds, v_now);
   v_build := loom._build_look(v_build, v_state, v_kind, v_schema, v_now);
   perform loom._build_store(v_build);
+  perform loom._work_counted(v_build.kind, p_outcome, 1, v_now);
   return jsonb_build_object('found', true, 'attempts', v_build.attempts, 'due_at', loom._ts(v_build.due_at));
 end
 $$;

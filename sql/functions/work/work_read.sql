@@ -34,7 +34,8 @@ begin
   perform loom._build_store(v_build);
   return jsonb_build_object('found', true, 'kind', v_build.kind, 'namespace', v_build.namespace,
     'user_id', v_build.user_id, 'leased_until', loom._ts(v_build.leased_until), 'attempt', v_build.attempts,
-    'json_schema', v_schema.json_schema, 'schema_sha256', v_schema.schema_sha256,
+    'seconds_left', greatest(extract(epoch from v_build.leased_until - loom._now()), 0),
+    'json_schema', v_schema.json_schema, 'estimate', loom._schema_estimate(v_schema.json_schema), 'schema_sha256', v_schema.schema_sha256,
     'current', v_schema.schema_sha256 is not distinct from v_build.lease_sha256,
     'model_calls', loom._model_calls(v_org), 'source_count', v_state.source_count, 'sources', v_sources);
 end
@@ -42,5 +43,5 @@ $$;
 comment on function loom.work_read(text, uuid) is
 'What the holder of a lease builds from: the schema, and the user''s facts, the most confident and then the newest first, up to the kind''s memory limit. What was read is noted, since the completion holds good for just that. Read it once, right before the call of a model, and call none when model_calls or current is false, or when there are no sources.
 
-Returns: found (false: the lease is over), kind, namespace, user_id, leased_until, attempt, json_schema, schema_sha256, current (whether the schema is still the one of the claim), model_calls (whether the org allows them), source_count, sources [{memory_id, memory_key, memory_type, value, confidence, dated}].
+Returns: found (false: the lease is over), kind, namespace, user_id, leased_until, seconds_left (of the lease), attempt, json_schema, estimate (tokens that a full answer may take), schema_sha256, current (whether the schema is still the one of the claim), model_calls (whether the org allows them, and has tokens left today), source_count, sources [{memory_id, memory_key, memory_type, value, confidence, dated}].
 Errors: LM001.';

@@ -109,12 +109,12 @@ def test_nobody_but_the_gateway_calls_it(services: Connection, mint: Mint, login
         )
 
 
-def test_the_gateway_calls_nothing_but_it_and_health(db: Connection) -> None:
+def test_the_gateway_calls_nothing_but_it_and_what_tells_how_things_stand(db: Connection) -> None:
     allowed = db.execute(
         "select proname from pg_proc where pronamespace = 'loom'::regnamespace"
         " and has_function_privilege('loom_gateway', oid, 'execute') order by proname"
     ).fetchall()
-    assert allowed == [("call",), ("health",)]
+    assert allowed == [("call",), ("health",), ("work_metrics",)]
 
 
 def test_a_member_of_the_gateway_is_not_the_gateway(db: Connection, mint: Mint) -> None:

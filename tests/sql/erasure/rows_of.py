@@ -15,7 +15,7 @@ PLANES = (
 
 _TABLES = (
     *("working_memory", "memory", "memory_version", "memory_source"),
-    *("profile_activity", "idempotency_user", "build"),
+    *("profile_activity", "idempotency_user", "build", "model_usage"),
 )
 
 
@@ -43,6 +43,13 @@ def fill(conn: Connection, user: str, *, namespace: str = "main", org: str = "ac
         " (org, namespace, user_id, label, client, agent, day, reads, last_at)"
         " values (%s, %s, %s, %s, 'writer', 'coder', current_date, 1, now())",
         (org, namespace, user, "persona"),
+    )
+    # Not counted either.
+    conn.execute(
+        "insert into loom.model_usage (org, at, purpose, namespace, user_id, model, prompt_tokens,"
+        "  completion_tokens, milliseconds, outcome)"
+        " values (%s, now(), 'structured_profile', %s, %s, 'gpt', 1, 1, 1, 'OK')",
+        (org, namespace, user),
     )
     key = f"{user} {namespace}"
     execute(conn, "memory.set", key=key, **place, memory_key="kept", value=text)

@@ -36,6 +36,7 @@ def _keep_rows_of(conn: Connection, table: str) -> None:
         ("memory_source", "memory_version"),
         ("profile_activity", "activity"),
         ("build", "work"),
+        ("model_usage", "work"),
         ("idempotency", "idempotency"),
     ],
 )

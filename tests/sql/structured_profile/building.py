@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
+from uuid import uuid4
 
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
@@ -168,6 +169,44 @@ def fail_namespace(
         "select loom.work_fail_namespace(%s, %s, %s, %s)",
         *(org, namespace, KIND, digest),
     )
+
+
+def model_call(
+    prompt: int = 3, completion: int = 2, *, outcome: str = "OK", milliseconds: int = 70
+) -> Answer:
+    """A call of a model, as a worker tells of it."""
+    return {
+        "outcome": outcome,
+        "prompt_tokens": prompt,
+        "completion_tokens": completion,
+        "milliseconds": milliseconds,
+    }
+
+
+def used(
+    conn: Connection, *calls: int | Answer, taken: Lease | None = None, org: str = "acme"
+) -> None:
+    """Records calls (a number: of so many tokens), under a lease or under one that is over."""
+    told = [model_call(each, 0) if isinstance(each, int) else each for each in calls]
+    _answer(
+        conn,
+        "select loom.work_used(%s, %s, %s, %s, 'gpt', %s)",
+        *(taken.org, taken.namespace, taken.lease_id) if taken else (org, "main", uuid4()),
+        *(KIND, Jsonb(told)),
+    )
+
+
+def cap(conn: Connection, tokens: int | None) -> None:
+    """Sets how many tokens an org may use in a day, as the applier does."""
+    conn.execute("select loom.model_daily_token_cap(%s)", (tokens,))
+
+
+def metrics(conn: Connection) -> Answer:
+    """What `work_metrics` tells of structured profiles."""
+    with acting_as(conn, "loom_gateway"):
+        row = conn.execute("select loom.work_metrics()").fetchone()
+    assert row is not None
+    return row[0]["kinds"][KIND]  # type: ignore[no-any-return]
 
 
 def finish(conn: Connection, taken: Lease, answer: Any = None, sources: Any = None) -> Answer:

@@ -12,6 +12,7 @@ from tests.sql.structured_profile.building import (
     NAME_AND_CITY,
     build,
     build_row,
+    cap,
     claim,
     due,
     fail,
@@ -24,6 +25,7 @@ from tests.sql.structured_profile.building import (
     settings,
     status,
     take,
+    used,
     users,
 )
 
@@ -90,6 +92,9 @@ def test_an_unknown_kind_is_refused(db: Connection) -> None:
         "select loom.work_fail('acme', gen_random_uuid(), 'failed', 'X')",
         "select loom.work_fail_namespace('acme', 'main', 'structured_profile', 'x')",
         "select loom.work_settings('structured_profile', '{}')",
+        "select loom.work_used('acme', 'main', gen_random_uuid(), 'p', 'm', '[]')",
+        "select loom.worker_bell_set(true)",
+        "select loom.model_daily_token_cap(1)",
     ],
     ids=lambda statement: statement.split("(")[0].split(".")[1],
 )
@@ -351,7 +356,19 @@ def test_a_wait_is_cut_short_by_model_calls_that_are_allowed(db: Connection, clo
     assert due(db) == {"main": 20}
 
 
-@pytest.mark.parametrize("why", ["cleared", "waiting", "model calls off"])
+def test_a_wait_is_cut_short_when_a_namespaces_own_is_over(db: Connection, clock: Clock) -> None:
+    digest = set_schema(db)
+    fact(db, "set", user_id="u1", value="tea")
+    fail_namespace(db, digest)
+    clock.advance(seconds=120)
+    assert due(db) == {}
+    clock.advance(seconds=179)
+    assert due(db) == {}
+    clock.advance(seconds=1)
+    assert due(db) == {"main": 20}
+
+
+@pytest.mark.parametrize("why", ["cleared", "waiting", "model calls off", "cap"])
 def test_what_cannot_be_taken_opens_no_pass_after_pass(
     db: Connection, clock: Clock, why: str
 ) -> None:
@@ -360,7 +377,11 @@ def test_what_cannot_be_taken_opens_no_pass_after_pass(
     if why == "cleared":
         set_schema(db, None)
     elif why == "waiting":
+        settings(db, backoff_base_seconds=3600)
         fail_namespace(db, digest)
+    elif why == "cap":
+        cap(db, 5)
+        used(db, 5)
     else:
         db.execute("insert into loom.org_setting values ('acme', false, now(), 'test')")
     clock.advance(seconds=120)

@@ -57,8 +57,11 @@ def test_it_tells_schema_and_facts(db: Connection, digest: str) -> None:
         "namespace": "main",
         "user_id": "u1",
         "leased_until": "2026-03-01T12:05:00.000000Z",
+        "seconds_left": 300,
         "attempt": 1,
         "json_schema": {"type": "object", "properties": NAME},
+        # 32, 4 for the key, 48 for a string without a length.
+        "estimate": 84,
         "schema_sha256": digest,
         "current": True,
         "model_calls": True,
@@ -74,6 +77,22 @@ def test_it_tells_schema_and_facts(db: Connection, digest: str) -> None:
             }
         ],
     }
+
+
+def test_it_tells_how_long_the_lease_lasts(db: Connection, clock: Clock, digest: str) -> None:
+    _likes(db, "drink")
+    taken = lease(db)
+    clock.advance(seconds=299.5)
+    assert read(db, taken)["seconds_left"] == 0.5
+
+
+def test_it_tells_the_estimate_of_the_schema_of_now(db: Connection, digest: str) -> None:
+    _likes(db, "drink")
+    taken = lease(db)
+    set_schema(db, NAME_AND_CITY)
+    assert read(db, taken)["estimate"] == 84 + 52
+    set_schema(db, None)
+    assert read(db, taken)["estimate"] is None
 
 
 def test_a_fact_is_dated_by_when_it_became_true_else_by_its_last_change(

@@ -1,0 +1,26 @@
+create or replace function loom._work_oldest(p_kind loom.work_kind, p_at timestamptz) returns timestamptz
+language plpgsql stable
+set search_path = loom, pg_temp
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_since timestamptz;
+  v_pass loom.pass;
+begin
+  if not p_kind.enabled then
+    return null;
+  end if;
+  select min(loom._claimable_since(schema, p_kind.kind, p_at)) into v_since
+  from (
+    select * from loom.profile_schema where json_schema is not null order by org, namespace limit 1000
+  ) as schema;
+  select * into v_pass from loom.pass where kind = p_kind.kind;
+  -- The second half of a pass takes nobody, unless the budget is used up.
+  if v_since is not null and v_pass.half_at <= p_at and v_pass.budget_left > 0 then
+    return case when v_pass.deadline_at <= p_at then greatest(v_since, v_pass.deadline_at) end;
+  end if;
+  return v_since;
+end
+$$;
+comment on function loom._work_oldest(loom.work_kind, timestamptz) is
+  'Since when workers could have claimed what has been due longest, of the first 1,000 namespaces with a schema.';
