@@ -31,8 +31,8 @@ begin
 end
 $$;
 comment on function loom.profile_structured(jsonb) is
-'One user''s profile in the shape of the namespace''s schema, with its status. Never calls a model, and costs the same however many facts the user has. A token bounded to a session is refused: a profile spans the sessions.
+'One user''s profile in the shape of the namespace''s schema, with its status. Never calls a model, and costs the same however many facts the user has. A token bounded to a session is refused: a profile spans the sessions. While a user waits for the org''s model calls or for tokens of the next day, last_error is MODEL_CALLS_OFF or MODEL_TOKEN_CAP.
 
 Request: user_id* (or the token''s pinned user), explain.
-Returns: profile (every property, null where unsettled; {} without a schema; as it was built while stale), status (ready: built from the facts of now under the schema of now, or there is nothing to build; stale: a fact or the schema has changed since; pending: no profile to serve yet; no_schema), built_at, memory_id, version, version_text; with explain also {source_count, sources_match, schema_match, due_at, listed_at, attempts, last_error (also MODEL_CALLS_OFF and MODEL_TOKEN_CAP, while the user waits for the org''s model calls or for the next day), next_attempt_at, refused, sources: property and ids of the facts it was told from}.
+Returns: profile (every property, null where unsettled; {} without a schema; as it was built while stale), status (ready: built from the facts of now under the schema of now, or there is nothing to build; stale: a fact or the schema has changed since; pending: no profile to serve yet; no_schema), built_at, memory_id, version, version_text; with explain also {source_count, sources_match, schema_match, due_at, listed_at, attempts, last_error, next_attempt_at, refused, sources: property and ids of the facts it was told from}.
 Errors: LM001, LM003, LM302, LM406.';
