@@ -18,10 +18,6 @@ from loom.settings import Settings
 KINDS = ("structured_profile",)
 """The kinds of work that have settings, each named `<kind>_<what>`."""
 
-# Loom keeps no list of users that could age.
-_NOT_KEPT = frozenset({"structured_profile_scan_max_age_seconds"})
-
-
 class _Kept(Enum):
     KEPT = "kept"
 
@@ -64,5 +60,5 @@ def _of_kind(settings: Settings, kind: str) -> dict[str, int]:
     return {
         setting.name.removeprefix(prefix): getattr(settings, setting.name)
         for setting in fields(settings)
-        if setting.name.startswith(prefix) and setting.name not in _NOT_KEPT
+        if setting.name.startswith(prefix)
     }

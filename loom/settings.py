@@ -271,8 +271,9 @@ class Settings:
         default=600,
         metadata=_about(
             _PERIOD,
-            "How old a list of users to build may get. Accepted, and always kept: Loom keeps no "
-            "such list, since a user whose build is due is found at once.",
+            "The longest a deletion waits where the build before was for a deletion too and did "
+            "not wait for its cooldown. Loom keeps no list of users that could age: whose build is "
+            "due is found at once.",
         ),
     )
     structured_profile_backoff_base_seconds: int = field(

@@ -45,7 +45,7 @@ grant execute on function loom._settle(text, text, text, timestamptz), loom._twi
   loom._namespace_due(loom.profile_schema, text, timestamptz), loom._pass_lock(text),
   loom._pass_open(loom.pass, loom.work_kind, timestamptz), loom._pass_close(loom.pass, interval, timestamptz),
   loom._pass_store(loom.pass), loom._pass_reach(loom.pass, timestamptz), loom._pass_share_out(loom.pass, timestamptz),
-  loom._pass_has_share(text, timestamptz), loom._claimable_since(loom.profile_schema, text, timestamptz),
+  loom._pass_has_share(text, timestamptz), loom._pass_wait(loom.pass, loom.work_kind), loom._claimable_since(loom.profile_schema, text, timestamptz),
   loom._work_oldest(loom.work_kind, timestamptz), loom._work_due_count(text, integer, timestamptz)
   to loom_scheduler;
 
@@ -132,15 +132,15 @@ grant update (schema_rev, due_at, listed_at, modelless, row_state, built_at, bui
   on loom.build to loom_api, loom_scheduler;
 grant select on loom.work_kind to loom_api, loom_scheduler;
 grant update (enabled, memory_limit, max_users_per_pass, max_pass, pass_interval, idle_interval, cooldown,
-  backoff_base, backoff_cap, refusal_retry, lease) on loom.work_kind to loom_api;
+  scan_max_age, backoff_base, backoff_cap, refusal_retry, lease) on loom.work_kind to loom_api;
 grant select on loom.profile_schema, loom.org_setting, loom.setting, loom.model_day, loom.work_count to loom_scheduler;
 grant select, insert on loom.profile_schema to loom_api;
 grant update (json_schema, schema_sha256, schema_rev, attempts, wait_until, updated_at, updated_by)
   on loom.profile_schema to loom_api;
 grant select, insert, update on loom.pass to loom_scheduler;
 grant select, update (budget_left, taken, not_before) on loom.pass to loom_api;
-grant select, insert, delete, update (share, share_left) on loom.pass_share to loom_scheduler;
-grant select, update (share_left) on loom.pass_share to loom_api;
+grant select, insert, delete, update (share, share_left, held) on loom.pass_share to loom_scheduler;
+grant select, update (share_left, held) on loom.pass_share to loom_api;
 grant select, insert, delete on loom.model_usage to loom_api;
 grant select, insert, update (calls, prompt_tokens, completion_tokens, milliseconds) on loom.model_day to loom_api;
 grant select, insert, update (total, last_at) on loom.work_count to loom_api;

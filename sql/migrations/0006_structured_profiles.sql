@@ -50,6 +50,8 @@ create table loom.work_kind (
   pass_interval interval not null,
   idle_interval interval not null,
   cooldown interval not null,
+  -- The longest that a deletion waits which comes after a try that did not wait either.
+  scan_max_age interval not null,
   backoff_base interval not null,
   backoff_cap interval not null,
   refusal_retry interval not null,
@@ -60,7 +62,7 @@ comment on table loom.work_kind is
   'The kinds of work and their waits and bounds, as the applier found them in its environment.';
 -- The defaults of LOOM_STRUCTURED_PROFILE_*.
 insert into loom.work_kind values ('structured_profile', 'structured_profile', true, 100, 20, '600s', '60s', '600s', '600s',
-  '300s', '21600s', '21600s', '300s');
+  '600s', '300s', '21600s', '21600s', '300s');
 
 -- One row per user and kind, from the user's first source on. What the digest is stands in user_state;
 -- here stands what was built from which digest, when somebody is to look again, and who is at it.
@@ -148,6 +150,8 @@ create table loom.pass_share (
   kind text collate "C" not null,
   share integer not null,
   share_left integer not null,
+  -- All its due users were being written when it was to claim: the pass goes on without it.
+  held boolean not null default false,
   constraint pass_share_pkey primary key (org, namespace, kind)
 ) with (fillfactor = 70);
 comment on table loom.pass_share is 'What each namespace that a pass has reached may still have of its budget.';

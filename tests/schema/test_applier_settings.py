@@ -102,6 +102,7 @@ DEFAULTS = {
     "pass_interval": 60,
     "idle_interval": 600,
     "cooldown": 600,
+    "scan_max_age": 600.0,
     "backoff_base": 300,
     "backoff_cap": 21600,
     "refusal_retry": 21600,
@@ -128,6 +129,7 @@ def test_each_setting_of_structured_profiles_reaches_its_column_and_stays(
         "INTERVAL_SECONDS": "pass_interval",
         "IDLE_INTERVAL_SECONDS": "idle_interval",
         "COOLDOWN_SECONDS": "cooldown",
+        "SCAN_MAX_AGE_SECONDS": "scan_max_age",
         "BACKOFF_BASE_SECONDS": "backoff_base",
         "BACKOFF_CAP_SECONDS": "backoff_cap",
         "REFUSAL_RETRY_SECONDS": "refusal_retry",
@@ -137,9 +139,9 @@ def test_each_setting_of_structured_profiles_reaches_its_column_and_stays(
     prefix = "LOOM_STRUCTURED_PROFILE_"
     assert {f"structured_profile_{name.lower()}" for name in columns} == {
         name for name in names if name.startswith("structured_profile_")
-    } - {"structured_profile_scan_max_age_seconds"}
+    }
     told = {f"{prefix}{name}": str(900 + place) for place, name in enumerate(columns)}
-    settings = Settings.from_environment({**told, f"{prefix}SCAN_MAX_AGE_SECONDS": "5"})
+    settings = Settings.from_environment(told)
     holds = {
         **DEFAULTS,
         **{column: int(told[f"{prefix}{name}"]) for name, column in columns.items()},

@@ -11,8 +11,8 @@ declare
 begin
   select * into v_state from loom.user_state
   where org = p_build.org and namespace = p_build.namespace and user_id = p_build.user_id;
-  p_build := loom._build_tried(p_build, p_leased, v_state, p_at);
-  if p_outcome in ('requeued', 'refused') then
+  p_build := loom._build_tried(p_build, p_leased, v_state, p_kind, p_at);
+  if p_outcome in ('requeued', 'refused', 'nothing') then
     p_build.last_error := p_reason;
     -- No failure of a call: that is what attempts and their backoff are for.
     p_build.attempts := greatest(p_build.attempts - 1, 0);

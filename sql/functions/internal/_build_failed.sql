@@ -18,10 +18,10 @@ begin
   end if;
   v_build.attempts := greatest(v_build.attempts - 1, 0);
   if p_outcome = 'waiting' then
-    v_build.next_attempt_at := p_at + greatest(interval '1 second',
+    v_build.next_attempt_at := p_at + greatest(least(interval '30 seconds', p_kind.backoff_base),
       least(coalesce(make_interval(secs => p_retry_seconds), p_kind.backoff_base), p_kind.backoff_cap));
   elsif p_outcome = 'cut_off' then
-    v_build := loom._build_tried(loom._build_refuse(v_build, p_kind, 'CUT_OFF', null, p_at), p_leased, p_state, p_at);
+    v_build := loom._build_tried(loom._build_refuse(v_build, p_kind, 'CUT_OFF', null, p_at), p_leased, p_state, p_kind, p_at);
   end if;
   return v_build;
 end

@@ -24,11 +24,16 @@ begin
     p_build.due_at := least(p_build.refused_until, p_state.next_change_at);
     return p_build;
   end if;
-  -- A change of the schema and a deletion do not wait until the last try has cooled down.
-  if p_build.tried_sha256 = p_schema.schema_sha256
+  -- A change of the schema and a deletion do not wait until the last try has cooled down (a deletion: unless
+  -- that try had not waited either), nor does what needs no model.
+  if p_build.tried_sha256 = p_schema.schema_sha256 and not p_build.modelless
     and p_state.source_count >= coalesce(p_build.tried_count, 0) then
+    v_cooled_at := p_build.tried_at + p_kind.cooldown;
+    if p_state.source_count < p_build.built_count then
+      v_cooled_at := least(v_cooled_at, p_build.tried_at + p_kind.scan_max_age);
+    end if;
     -- A fact whose time ends before that will be a deletion.
-    v_cooled_at := least(p_build.tried_at + p_kind.cooldown, p_state.next_change_at);
+    v_cooled_at := least(v_cooled_at, p_state.next_change_at);
   end if;
   v_due_at := greatest(p_build.listed_at, v_cooled_at, p_build.next_attempt_at);
   -- Nothing falls due in the past: a wait for work is cut short by what falls due while it lasts.

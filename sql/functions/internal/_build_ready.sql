@@ -18,7 +18,10 @@ begin
   v_state := loom._state_try(v_org, v_namespace, p_user_id, p_at);
   select * into v_old from loom.build
   where org = v_org and namespace = v_namespace and kind = v_kind and user_id = p_user_id;
-  if v_state.org is null or v_old.org is null or v_old.leased_until > p_at then
+  if v_state.org is null then
+    return null;
+  end if;
+  if v_old.org is null or v_old.leased_until > p_at then
     return false;
   end if;
   v_new := v_old;
@@ -47,4 +50,4 @@ begin
 end
 $$;
 comment on function loom._build_ready(loom.profile_schema, loom.work_kind, text, boolean, timestamptz) is
-  'Locks a user, unless someone else has it, settles its sources and looks at its build anew: true when it is to be built now. A build that needs nothing but a stamp of the schema''s revision, or that its row refuses, is done with here.';
+  'Locks a user, unless someone else has it, settles its sources and looks at its build anew: true when it is to be built now, null when someone else has it. A build that needs nothing but a stamp of the schema''s revision, or that its row refuses, is done with here.';

@@ -1,5 +1,5 @@
 create or replace function loom._build_tried(
-  p_build loom.build, p_leased loom.build, p_state loom.user_state, p_at timestamptz
+  p_build loom.build, p_leased loom.build, p_state loom.user_state, p_kind loom.work_kind, p_at timestamptz
 ) returns loom.build
 language plpgsql immutable
 set search_path = loom, pg_temp
@@ -8,7 +8,9 @@ begin
   p_build.tried_at := p_at;
   -- Of the lease, not of now: a schema that changed meanwhile has not been tried.
   p_build.tried_sha256 := p_leased.lease_sha256;
-  p_build.tried_count := p_leased.read_count;
+  -- Null where this try skipped the cooldown: else facts that go one by one would cost a call each.
+  p_build.tried_count := case when p_leased.tried_sha256 = p_leased.lease_sha256
+    and p_at < p_leased.tried_at + p_kind.cooldown then null else p_leased.read_count end;
   -- A refusal speaks of the facts that were read; that they changed while the model thought ends it.
   if p_state.source_digest is distinct from p_leased.read_digest then
     p_build.refused := null;
@@ -17,5 +19,5 @@ begin
   return p_build;
 end
 $$;
-comment on function loom._build_tried(loom.build, loom.build, loom.user_state, timestamptz) is
+comment on function loom._build_tried(loom.build, loom.build, loom.user_state, loom.work_kind, timestamptz) is
   'A build after a try for which a model may have been paid: from its end the cooldown counts.';

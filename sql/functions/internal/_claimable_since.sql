@@ -26,12 +26,13 @@ begin
   -- Some that nobody has looked at since the schema changed: most may need no more than a stamp.
   if not found and v_model_calls then
     perform from (
-      select build, state from loom.build
-      join loom.user_state as state using (org, namespace, user_id)
+      select build from loom.build
       where org = v_org and namespace = v_namespace and kind = p_kind and schema_rev < v_rev and lease_id is null
       order by schema_rev limit 20
     ) as unseen
-    where loom._build_behind(build, state, v_sha256);
+    join loom.user_state as state
+      on state.org = v_org and state.namespace = v_namespace and state.user_id = (unseen.build).user_id
+    where loom._build_behind(unseen.build, state, v_sha256);
     v_since := case when found then p_schema.updated_at end;
   end if;
   -- Not while it was held, which may have ended a moment ago.

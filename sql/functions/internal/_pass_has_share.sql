@@ -5,7 +5,8 @@ as $$
 begin
   perform from loom.pass_share as share
   join loom.profile_schema as schema on schema.org = share.org and schema.namespace = share.namespace
-  where share.kind = p_kind and share.share_left > 0 and loom._namespace_due(schema, share.kind, p_at)
+  where share.kind = p_kind and share.share_left > 0 and not share.held
+    and loom._namespace_due(schema, share.kind, p_at)
   limit 1;
   return found;
 end

@@ -7,7 +7,7 @@ declare
   v_build loom.build := p_standing.build;
   v_state loom.user_state := p_standing.state;
 begin
-  if v_schema.json_schema is null or v_schema.attempts > 0 then
+  if v_schema.json_schema is null or v_schema.wait_until > p_at then
     return 'no_schema';
   end if;
   -- Nothing was ever told of the user, or nothing is left and nothing was built: no build will come,

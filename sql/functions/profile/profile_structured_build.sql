@@ -31,7 +31,7 @@ begin
     end if;
   end if;
   return jsonb_build_object(
-    'queued', v_build.lease_id is not null or (v_build.listed_at is not null and v_build.due_at <= v_now),
+    'queued', coalesce(v_build.leased_until > v_now, false) or (v_build.listed_at is not null and v_build.due_at <= v_now),
     'due_at', case when v_build.listed_at is not null then loom._ts(v_build.due_at) end);
 end
 $$;

@@ -12,6 +12,8 @@ declare
   v_schema loom.profile_schema;
   v_most integer;
   v_user text;
+  v_ready boolean;
+  v_all_held boolean;
   v_users text[] := '{}';
 begin
   select * into v_schema from loom.profile_schema where org = v_org and namespace = p_namespace;
@@ -24,11 +26,19 @@ begin
   end if;
   for v_user in select loom._build_due(v_org, p_namespace, p_kind, v_schema.schema_rev, v_model_calls, v_now)
   loop
-    if not v_user = any (v_users) and loom._build_ready(v_schema, v_kind, v_user, v_model_calls, v_now) then
+    continue when v_user = any (v_users);
+    v_ready := loom._build_ready(v_schema, v_kind, v_user, v_model_calls, v_now);
+    v_all_held := v_all_held is not false and v_ready is null;
+    if v_ready then
       v_users := v_users || v_user;
       exit when cardinality(v_users) >= v_most;
     end if;
+    -- Settling what has expired by the thousand takes its time; writers of all users seen wait for it.
+    exit when loom._now() > v_now + interval '1 second';
   end loop;
+  if v_all_held then
+    perform loom._pass_hold(v_org, p_namespace, p_kind);
+  end if;
   -- The pass last and briefly, so that claims of other namespaces wait for nothing but its numbers.
   v_most := loom._pass_book(v_org, p_namespace, p_kind, cardinality(v_users), v_now);
   return query

@@ -27,15 +27,14 @@ begin
       v_pass := loom._pass_reach(v_pass, v_now);
     end if;
     if loom._pass_share_out(v_pass, v_now) = 0 and v_pass.went_round then
-      v_pass := loom._pass_close(v_pass,
-        case when v_pass.taken = 0 then v_kind.idle_interval else v_kind.pass_interval end, v_now);
+      v_pass := loom._pass_close(v_pass, loom._pass_wait(v_pass, v_kind), v_now);
     end if;
   end if;
   perform loom._pass_store(v_pass);
   return query
     select share.* from loom.pass_share as share
     join loom.profile_schema as schema on schema.org = share.org and schema.namespace = share.namespace
-    where share.kind = p_kind and share.share_left > 0 and v_pass.opened_at is not null
+    where share.kind = p_kind and share.share_left > 0 and not share.held and v_pass.opened_at is not null
       and loom._namespace_due(schema, share.kind, v_now)
     order by share.org, share.namespace;
 end

@@ -15,7 +15,7 @@ begin
 end
 $$;
 comment on function loom.work_fail_namespace(text, text, text, text) is
-'A namespace whose stored schema a worker cannot read: it waits, longer each time, and takes no place in a pass until then or until its schema changes. Its users read no_schema meanwhile. Says nothing of a schema that has been replaced since. The first profile built under it ends its failures.
+'A namespace whose stored schema a worker cannot read: it waits, longer each time, and takes no place in a pass until then or until its schema changes. Its users read no_schema until then. Says nothing of a schema that has been replaced since. The first profile built under it ends its failures.
 
 Request: p_schema_sha256, the hash of the schema that could not be read.
 Errors: LM001.';

@@ -12,6 +12,7 @@ begin
     pass_interval = coalesce(loom._seconds(p_settings, 'interval_seconds'), pass_interval),
     idle_interval = coalesce(loom._seconds(p_settings, 'idle_interval_seconds'), idle_interval),
     cooldown = coalesce(loom._seconds(p_settings, 'cooldown_seconds'), cooldown),
+    scan_max_age = coalesce(loom._seconds(p_settings, 'scan_max_age_seconds'), scan_max_age),
     backoff_base = coalesce(loom._seconds(p_settings, 'backoff_base_seconds'), backoff_base),
     backoff_cap = coalesce(loom._seconds(p_settings, 'backoff_cap_seconds'), backoff_cap),
     refusal_retry = coalesce(loom._seconds(p_settings, 'refusal_retry_seconds'), refusal_retry),
@@ -23,5 +24,5 @@ $$;
 comment on function loom.work_settings(text, jsonb) is
 'Sets waits and bounds of a kind of work for all workers: the settings LOOM_STRUCTURED_PROFILE_*, as the applier found them. What is left out stays. For the migration login alone.
 
-Request: p_settings {enabled, memory_limit, max_users_per_pass, max_pass_seconds, interval_seconds, idle_interval_seconds, cooldown_seconds, backoff_base_seconds, backoff_cap_seconds, refusal_retry_seconds, lease_seconds}.
+Request: p_settings {enabled, memory_limit, max_users_per_pass, max_pass_seconds, interval_seconds, idle_interval_seconds, cooldown_seconds, scan_max_age_seconds, backoff_base_seconds, backoff_cap_seconds, refusal_retry_seconds, lease_seconds}.
 Errors: LM001 unknown kind.';

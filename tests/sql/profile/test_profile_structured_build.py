@@ -19,6 +19,7 @@ from tests.sql.structured_profile.building import (
     read,
     rest,
     set_schema,
+    settings,
     take,
 )
 
@@ -176,3 +177,18 @@ def test_a_pinned_token_asks_for_its_user_alone(db: Connection) -> None:
     assert through_api(db, token, "profile.structured_build") == NOW
     with refused(db, "LM302"):
         through_api(db, token, "profile.structured_build", user_id="u2")
+
+
+def test_a_worker_that_died_is_not_under_way(db: Connection, clock: Clock) -> None:
+    """Its user waits as after any failure, and `due_at` says until when."""
+    settings(db, backoff_base_seconds=1000)
+    set_schema(db)
+    _likes(db)
+    lease(db)
+    clock.advance(seconds=299)
+    assert _ask(db)["queued"] is True
+    clock.advance(seconds=1)
+    told = _ask(db)
+    assert (told["queued"], told["due_at"]) == (False, "2026-03-01T12:16:40.000000Z")
+    clock.advance(seconds=700)
+    assert _ask(db)["queued"] is True

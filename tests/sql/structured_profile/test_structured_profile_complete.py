@@ -417,3 +417,23 @@ def test_each_user_has_a_profile_of_their_own(db: Connection) -> None:
     for user in ("u1", "u2", "john_doe", "john-doe", "JOHN_DOE"):
         assert served(db, user)["profile"]["name"] == user
     assert claim(db) == []
+
+
+def test_a_row_that_comes_back_after_nothing_was_built_is_not_ready(
+    db: Connection, clock: Clock
+) -> None:
+    """It says what facts said that are gone."""
+    row = {"user_id": "u9", "memory_key": "structured_profile", "agent": "-"}
+    fact(db, "set", user_id="u9", value="tea")
+    build(db, "u9")
+    fact(db, "delete", user_id="u9")
+    taken = lease(db, "u9")
+    assert read(db, taken)["sources"] == []
+    fact(db, "delete", **row)
+    assert complete(db, taken)["outcome"] == "nothing"
+    assert (status(db, "u9"), build_row(db, "u9")["attempts"]) == ("ready", 0)
+    fact(db, "restore", **row)
+    assert status(db, "u9") == "stale"
+    clock.advance(seconds=600)
+    assert finish(db, lease(db, "u9"))["outcome"] == "written"
+    assert (status(db, "u9"), served(db, "u9")["profile"]["name"]) == ("ready", None)

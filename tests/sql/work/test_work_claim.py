@@ -217,9 +217,41 @@ def test_o13_a_deletion_skips_the_cooldown_once(db: Connection, clock: Clock) ->
     assert take(db) == []
     clock.advance(seconds=10)
     fact(db, "delete", **U1, memory_key="c")
-    fail(db, lease(db), "released", "STOPPED")
+    _due_in(db, clock, 590)
     finish(db, lease(db), {"name": "Sam"})
     assert status(db) == "ready"
+
+
+def test_facts_that_go_one_by_one_cost_two_calls_a_cooldown(db: Connection, clock: Clock) -> None:
+    for n in range(40):
+        _likes(db, f"tea {n}", memory_key=f"k{n}", expires_at=str(NOON + timedelta(seconds=1200 + 15 * n)))
+    build(db)
+    clock.advance(seconds=20 * 60 - 1)
+    calls = 0
+    for _ in range(60):  # ten minutes, in which all expire
+        clock.advance(seconds=10)
+        due(db)
+        for taken in claim(db):
+            told = bool(read(db, taken)["sources"])
+            calls += told
+            complete(db, taken, {"name": "Sam"} if told else None)
+    assert calls == 2
+    # What needs no model waits for nothing.
+    assert (status(db), served(db)["profile"]) == ("ready", {"name": None})
+
+
+def test_a_deletion_waits_no_longer_than_the_scan_age(db: Connection, clock: Clock) -> None:
+    settings(db, cooldown_seconds=3600, scan_max_age_seconds=700)
+    for key in ("a", "b", "c", "d"):
+        _likes(db, f"tea {key}", memory_key=key)
+    build(db)
+    for key, seconds in (("a", 0), ("b", 700)):
+        fact(db, "delete", **U1, memory_key=key)
+        _due_in(db, clock, seconds)
+        finish(db, lease(db), {"name": "Sam"})
+    # What is no deletion waits for the cooldown.
+    _likes(db, "coffee", memory_key="e")
+    _due_in(db, clock, 3600)
 
 
 @pytest.mark.parametrize("built", [True, False])
@@ -618,3 +650,28 @@ def test_a_lease_is_as_long_as_is_set(db: Connection, clock: Clock) -> None:
     assert take(db) == []
     clock.advance(microseconds=1)
     assert take(db) == ["u1"]
+
+
+def test_a_claim_lets_go_of_its_users_after_a_second(db: Connection) -> None:
+    """However long it takes to look at them: their writers wait, and a time-out would undo it all."""
+    people(db, 60)
+    db.execute(
+        "select loom.memory_delete(%s || jsonb_build_object('user_id', user_id, 'memory_key', 'likes')) "
+        "from loom.build",
+        (Jsonb(IDENTITY),),
+    )
+    set_schema(db, NAME_AND_CITY)
+    db.execute("create sequence loom_test.tick")
+    db.execute("grant usage on sequence loom_test.tick to loom_api, loom_scheduler")
+    db.execute(
+        "create or replace function loom._now() returns timestamptz language sql volatile as "
+        "$$ select timestamptz '2026-03-01T12:00:00Z' + nextval('loom_test.tick') * interval '0.2s' $$"
+    )
+    due(db)
+    stamped = "select count(*) from loom.build where schema_rev = 2"
+    assert claim(db) == []
+    (first,) = db.execute(stamped).fetchone() or (0,)
+    assert 0 < first < 60
+    claim(db)
+    (second,) = db.execute(stamped).fetchone() or (0,)
+    assert second > first

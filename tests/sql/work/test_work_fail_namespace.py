@@ -110,7 +110,7 @@ def test_a_worker_that_can_read_it_ends_the_failures(
     """As a newer worker may."""
     _unreadable(db, digest)
     rest(db, clock, 600)
-    assert status(db) == "no_schema"
+    assert status(db) == "pending"
     build(db)
     assert (status(db), served(db)["profile"]) == ("ready", {"name": "Sam"})
     assert db.execute("select attempts, wait_until from loom.profile_schema").fetchone() == (
@@ -125,3 +125,18 @@ def test_other_namespaces_and_orgs_go_on(db: Connection, digest: str) -> None:
         people(db, 1, **place)
     _unreadable(db, digest)
     assert set(due(db)) == {"other", "beta/main"}
+
+
+def test_whoever_is_up_to_date_is_served_again_when_the_wait_is_over(
+    db: Connection, clock: Clock, digest: str
+) -> None:
+    """Nothing may fall due by which a worker could show that it can read the schema."""
+    build(db)
+    fact(db, "set", user_id="u2", value="tea")
+    taken = lease(db, "u2")
+    fail_namespace(db, digest)
+    fail(db, taken, "released", "SCHEMA_UNREADABLE")
+    fact(db, "delete", user_id="u2")
+    assert status(db) == "no_schema"
+    rest(db, clock, 300)
+    assert (status(db), served(db)["profile"]) == ("ready", {"name": "Sam"})
