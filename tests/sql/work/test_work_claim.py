@@ -224,7 +224,8 @@ def test_o13_a_deletion_skips_the_cooldown_once(db: Connection, clock: Clock) ->
 
 def test_facts_that_go_one_by_one_cost_two_calls_a_cooldown(db: Connection, clock: Clock) -> None:
     for n in range(40):
-        _likes(db, f"tea {n}", memory_key=f"k{n}", expires_at=str(NOON + timedelta(seconds=1200 + 15 * n)))
+        ends = NOON + timedelta(seconds=1200 + 15 * n)
+        _likes(db, f"tea {n}", memory_key=f"k{n}", expires_at=str(ends))
     build(db)
     clock.advance(seconds=20 * 60 - 1)
     calls = 0
@@ -653,19 +654,20 @@ def test_a_lease_is_as_long_as_is_set(db: Connection, clock: Clock) -> None:
 
 
 def test_a_claim_lets_go_of_its_users_after_a_second(db: Connection) -> None:
-    """However long it takes to look at them: their writers wait, and a time-out would undo it all."""
+    """However long looking takes: their writers wait, and a time-out would undo it all."""
     people(db, 60)
     db.execute(
-        "select loom.memory_delete(%s || jsonb_build_object('user_id', user_id, 'memory_key', 'likes')) "
-        "from loom.build",
+        "select loom.memory_delete(%s || jsonb_build_object('user_id', user_id,"
+        " 'memory_key', 'likes')) from loom.build",
         (Jsonb(IDENTITY),),
     )
     set_schema(db, NAME_AND_CITY)
     db.execute("create sequence loom_test.tick")
     db.execute("grant usage on sequence loom_test.tick to loom_api, loom_scheduler")
     db.execute(
-        "create or replace function loom._now() returns timestamptz language sql volatile as "
-        "$$ select timestamptz '2026-03-01T12:00:00Z' + nextval('loom_test.tick') * interval '0.2s' $$"
+        "create or replace function loom._now() returns timestamptz language sql volatile as $$"
+        " select timestamptz '2026-03-01T12:00:00Z' + nextval('loom_test.tick') * interval '0.2s'"
+        " $$"
     )
     due(db)
     stamped = "select count(*) from loom.build where schema_rev = 2"
