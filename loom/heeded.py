@@ -18,6 +18,7 @@ from loom.settings import Settings
 KINDS = ("structured_profile",)
 """The kinds of work that have settings, each named `<kind>_<what>`."""
 
+
 class _Kept(Enum):
     KEPT = "kept"
 

@@ -30,9 +30,12 @@ begin
       where org = v_org and namespace = v_namespace and kind = p_kind and schema_rev < v_rev and lease_id is null
       order by schema_rev limit 20
     ) as unseen
-    join loom.user_state as state
-      on state.org = v_org and state.namespace = v_namespace and state.user_id = (unseen.build).user_id
-    where loom._build_behind(unseen.build, state, v_sha256);
+    -- One by one: a join would read the states of the whole namespace.
+    cross join lateral (
+      select state from loom.user_state as state
+      where org = v_org and namespace = v_namespace and user_id = (unseen.build).user_id limit 1
+    ) as theirs
+    where loom._build_behind(unseen.build, theirs.state, v_sha256);
     v_since := case when found then p_schema.updated_at end;
   end if;
   -- Not while it was held, which may have ended a moment ago.

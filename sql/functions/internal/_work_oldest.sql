@@ -10,11 +10,17 @@ begin
   if not p_kind.enabled then
     return null;
   end if;
+  select * into v_pass from loom.pass where kind = p_kind.kind;
   select min(loom._claimable_since(schema, p_kind.kind, p_at)) into v_since
   from (
     select * from loom.profile_schema where json_schema is not null order by org, namespace limit 1000
-  ) as schema;
-  select * into v_pass from loom.pass where kind = p_kind.kind;
+  ) as schema
+  -- Not where a claim has just found that all due users are being written.
+  where (v_pass.opened_at > p_at - interval '1 minute' or v_pass.closed_at > p_at - interval '1 minute') is not true
+    or not exists (
+      select from loom.pass_share as share
+      where share.org = schema.org and share.namespace = schema.namespace and share.kind = p_kind.kind and share.held
+    );
   -- The second half of a pass takes nobody, unless the budget is used up.
   if v_since is not null and v_pass.half_at <= p_at and v_pass.budget_left > 0 then
     return case when v_pass.deadline_at <= p_at then greatest(v_since, v_pass.deadline_at) end;

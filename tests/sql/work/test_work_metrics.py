@@ -254,6 +254,21 @@ def test_more_than_10000_are_not_counted(db: Connection) -> None:
     assert (told["due"], told["due_is_more"]) == (10000, True)
 
 
+def test_users_who_are_being_written_are_not_to_be_had(db: Connection, clock: Clock) -> None:
+    """As long as claims go on to find them so."""
+    set_schema(db)
+    people(db, 1)
+    due(db)
+    clock.advance(seconds=30)
+    assert oldest(db) == 30
+    # What a claim does when it finds each of them locked.
+    db.execute("select loom._pass_hold('acme', 'main', %s)", (KIND,))
+    assert due(db) == {}
+    assert oldest(db) is None
+    clock.advance(seconds=60)
+    assert oldest(db) == 90
+
+
 def test_after_a_quiet_night_nothing_is_old(db: Connection, clock: Clock) -> None:
     set_schema(db)
     fact(db, "set", **U1, value="tea")
