@@ -41,6 +41,7 @@ def test_the_defaults() -> None:
             "backoff_base_seconds": 300,
             "backoff_cap_seconds": 21600,
             "refusal_retry_seconds": 21600,
+            "scan_max_age_seconds": 600,
             "lease_seconds": 300,
         }
     }

@@ -15,12 +15,20 @@ begin
   from (
     select * from loom.profile_schema where json_schema is not null order by org, namespace limit 1000
   ) as schema
-  -- Not where a claim has just found that all due users are being written.
-  where (v_pass.opened_at > p_at - interval '1 minute' or v_pass.closed_at > p_at - interval '1 minute') is not true
-    or not exists (
-      select from loom.pass_share as share
-      where share.org = schema.org and share.namespace = schema.namespace and share.kind = p_kind.kind and share.held
-    );
+  -- Most have nothing to do.
+  where coalesce(
+      (select true from loom.build
+       where org = schema.org and namespace = schema.namespace and kind = p_kind.kind and due_at <= p_at
+       order by due_at limit 1),
+      (select true from loom.build
+       where org = schema.org and namespace = schema.namespace and kind = p_kind.kind and schema_rev < schema.schema_rev
+       order by schema_rev limit 1))
+    -- Not where a claim has just found that all due users are being written.
+    and ((v_pass.opened_at > p_at - interval '1 minute' or v_pass.closed_at > p_at - interval '1 minute') is not true
+      or not exists (
+        select from loom.pass_share as share
+        where share.org = schema.org and share.namespace = schema.namespace and share.kind = p_kind.kind and share.held
+      ));
   -- The second half of a pass takes nobody, unless the budget is used up.
   if v_since is not null and v_pass.half_at <= p_at and v_pass.budget_left > 0 then
     return case when v_pass.deadline_at <= p_at then greatest(v_since, v_pass.deadline_at) end;
