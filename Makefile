@@ -41,6 +41,10 @@ test-slow: $(INSTALLED) ## Run only the slow tests
 fuzz: $(INSTALLED) ## Send hostile requests at length, by HTTP and SQL (ten minutes)
 	$(PYTEST) -m slow tests/fuzz $(ARGS)
 
+.PHONY: demo
+demo: $(INSTALLED) ## Show a session and a structured profile on a database of its own, then remove it
+	@$(BIN)/loom demo
+
 # Seconds, and a seed to have the same run again: make chaos ARGS="300 42"
 .PHONY: chaos
 chaos: $(INSTALLED) ## Kill API, worker and PostgreSQL under a write load for a minute, and count
@@ -54,6 +58,10 @@ bench: $(INSTALLED) ## Measure Loom against plain SQL and plain Litestar (three 
 .PHONY: bench-structured
 bench-structured: $(INSTALLED) ## Measure what structured profiles cost, up to a million users (five minutes)
 	$(BIN)/python -m bench.structured $(ARGS)
+
+.PHONY: bench-bell
+bench-bell: $(INSTALLED) ## Measure what it costs writers that they wake the worker (four minutes)
+	$(BIN)/python -m bench.bell $(ARGS)
 
 .PHONY: check
 check: lint types docs-check sql-lint ## Check style, types, SQL rules and generated files

@@ -5,7 +5,8 @@ message of a database error. An exception is logged as its type and the places i
 without its message, because libraries put the offending value there.
 
 A line: `{"time", "level", "logger", "event", …}` and, about a request, `request_id`, `op`, `code`,
-`status`, `ms`; about a failure, `sqlstate`, `exception`, `frames`.
+`status`, `ms`; about work, `kind`, `outcome`, `reason`; about a failure, `sqlstate`, `exception`,
+`frames`.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ FIELDS = (
     "worker_id",
     "version",
     "schema",
+    "kind",
+    "outcome",
 )
 
 ExceptionInfo = tuple[type[BaseException], BaseException, TracebackType | None]
@@ -88,6 +91,12 @@ def why_unreachable(failure: Exception) -> str:
     What libpq says of a connection: host, login and why, nothing of a user.
     """
     return f"{type(failure).__name__}: {failure}".splitlines()[0][:300]
+
+
+def without_text(error: BaseException) -> ExceptionInfo:
+    """An error for ``exc_info=``: its type and the places it passed, which say nothing of a user,
+    without its message and its causes, whatever logging makes of them."""
+    return type(error), Exception("its text is left out"), error.__traceback__
 
 
 def _time(seconds: float) -> str:

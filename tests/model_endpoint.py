@@ -12,13 +12,14 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import re
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, Literal, Self
+
+from loom.cli import stand_in
 
 Json = dict[str, Any]
 Manner = Literal["whole", "hang", "drop_at_once", "drop_in_body", "drip"]
@@ -266,47 +267,12 @@ def _script_is_over(request: Request) -> Step:
 
 def facts_of(request: Request) -> list[Json]:
     """The facts in a prompt for a structured profile."""
-    lines = request.body["messages"][-1]["content"].split("\n")
-    return [json.loads(line) for line in lines if line.startswith("{")]
-
-
-def schema_of(request: Request) -> Json:
-    """The schema of the profile in such a prompt."""
-    system = request.body["messages"][0]["content"]
-    found: Json = json.loads(system.split("\n<schema>\n")[1].split("\n</schema>")[0])
-    return found
+    return stand_in.facts_of(request.body["messages"])
 
 
 def by_the_facts(request: Request) -> Step:
-    """A model of few words: a fact `timezone: Europe/Berlin` or `languages: en, de` settles the
-    property of that name, the newest such fact wins, and everything else is null."""
-    facts = sorted(facts_of(request), key=lambda fact: str(fact["dated"]), reverse=True)
-    values: Json = {}
-    sources: dict[str, list[int]] = {}
-    for name, schema in schema_of(request)["properties"].items():
-        values[name], sources[name] = None, []
-        for fact in facts:
-            told = re.fullmatch(rf"\s*{re.escape(name)}\s*:\s*(.+?)\s*", _text(fact["fact"]))
-            if told:
-                values[name], sources[name] = _typed(schema, told[1]), [fact["n"]]
-                break
-    return profile(values, sources)
-
-
-def _text(fact: object) -> str:
-    """What a fact says, be it a text or an object that holds one."""
-    if isinstance(fact, dict):
-        fact = next((value for value in fact.values() if isinstance(value, str)), "")
-    return fact if isinstance(fact, str) else ""
-
-
-def _typed(schema: Json, text: str) -> object:
-    if schema["type"] == "array":
-        return [_typed(schema["items"], part.strip()) for part in text.split(",")]
-    if schema["type"] in ("integer", "number", "boolean"):
-        with suppress(ValueError):
-            return json.loads(text)
-    return text
+    """As `loom demo`'s stand-in answers: a fact `timezone: Europe/Berlin` settles that property."""
+    return completion(stand_in.fill_in(request.body["messages"]))
 
 
 def main(arguments: Iterable[str] | None = None) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import re2  # type: ignore[import-untyped]
-from jsonschema import Draft202012Validator, ValidationError
+from jsonschema import Draft202012Validator, FormatChecker, SchemaError, ValidationError
 from jsonschema.validators import extend
 
 from loom.worker import model_errors as codes
@@ -37,6 +37,9 @@ LARGEST_INTEGER: Final = 2**53
 """Beyond it not every integer is a number in JavaScript, nor in the JSON of most readers."""
 
 _KEYWORDS = frozenset({"type", "enum", "pattern", "minLength", "maxLength", "minimum", "maximum"})
+
+# That of a pattern would be Python's, not RE2's.
+_NO_FORMATS: Final = FormatChecker(formats=())
 
 # Stands for what JSON readers take for a number and none can store.
 _NO_VALUE: Final = object()
@@ -83,6 +86,20 @@ def read_answer(text: str, json_schema: Mapping[str, Any], given: Sequence[str])
         if value is not None and (ids := _ids(named.get(name), given))
     }
     return Answer(profile, sources, reading.dropped + undeclared)
+
+
+def is_readable(json_schema: Mapping[str, Any]) -> bool:
+    """Whether answers can be held to a stored schema: it is of the wanted shape, and its patterns
+    compile here too."""
+    try:
+        for each in json_schema["properties"].values():
+            for schema in (each, each["items"]) if each["type"] == "array" else (each,):
+                Draft202012Validator.check_schema(_held(schema), _NO_FORMATS)
+                if "pattern" in schema:
+                    re2.compile(schema["pattern"], _options)
+    except (KeyError, TypeError, AttributeError, SchemaError, re2.error, UnicodeEncodeError):
+        return False
+    return bool(json_schema["properties"])
 
 
 def _the_object(text: str) -> str:
@@ -213,9 +230,12 @@ def _allowed(schema: Mapping[str, Any], value: object) -> bool:
         return False
     if schema["type"] == "integer" and isinstance(value, float) and abs(value) > LARGEST_INTEGER:
         return False
-    # Of the schema what a value can be held to: nothing in it can lead elsewhere.
-    held = {keyword: bound for keyword, bound in schema.items() if keyword in _KEYWORDS}
-    return bool(_Validator(held).is_valid(value))
+    return bool(_Validator(_held(schema)).is_valid(value))
+
+
+def _held(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Of the schema what a value can be held to: nothing in it can lead elsewhere."""
+    return {keyword: bound for keyword, bound in schema.items() if keyword in _KEYWORDS}
 
 
 def _storable(text: str) -> bool:

@@ -16,6 +16,7 @@ from typing import Final
 
 import psycopg
 
+from loom.logs import without_text
 from loom.worker.handlers import Connection
 
 log = logging.getLogger("loom.worker")
@@ -61,8 +62,9 @@ class Housekeeper:
                 await self.round()
             except _PASSING as failure:
                 log.warning("housekeeping put off", extra={"reason": type(failure).__name__})
-            except psycopg.Error:
-                log.exception("housekeeping failed")
+            except psycopg.Error as error:
+                about = {"sqlstate": error.sqlstate}
+                log.error("housekeeping failed", extra=about, exc_info=without_text(error))
             with suppress(TimeoutError):
                 # Spread, so that several workers do not all go at once.
                 await asyncio.wait_for(self._stop.wait(), self._seconds * random.uniform(0.8, 1.2))

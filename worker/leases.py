@@ -5,27 +5,41 @@ Each method is one statement on a connection in autocommit mode, logged in as ``
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
+import psycopg
 from psycopg.types.json import Jsonb
 
 from loom.worker.handlers import Connection
 from loom.worker.model_errors import Call
 
 MOST_ROUNDS: Final = 100
-"""Looks for a lease in one go. A claim that only stamps users with a new revision of the schema
-gives none, and yet there may be one behind them."""
+"""Looks for a lease in one go. A claim gives none when it only stamped users with a new revision
+of the schema, or someone was writing them just then, and yet there may be one behind them."""
+
+ROUND_SECONDS: Final = 0.01
+"""Between two such looks."""
+
+TRIES: Final = 3
+"""Of a statement that met another's locks: what a model was paid for is not given up for that."""
 
 _DUE: Final = b"select org, namespace from loom.work_due(%s)"
-_CLAIM: Final = b"select user_id, lease_id from loom.work_claim(%s, %s, %s, 1)"
+_CLAIM: Final = b"select lease_id from loom.work_claim(%s, %s, %s, 1)"
 _READ: Final = b"select loom.work_read(%s, %s)"
 _USED: Final = b"select loom.work_used(%s, %s, %s, %s, %s, %s)"
 _COMPLETE: Final = b"select loom.work_complete(%s, %s, %s, %s)"
 _FAIL: Final = b"select loom.work_fail(%s, %s, %s, %s, %s)"
 _FAIL_NAMESPACE: Final = b"select loom.work_fail_namespace(%s, %s, %s, %s)"
+
+_MET_LOCKS = (
+    psycopg.errors.DeadlockDetected,
+    psycopg.errors.LockNotAvailable,
+    psycopg.errors.SerializationFailure,
+)
 
 
 @dataclass(frozen=True)
@@ -49,7 +63,8 @@ class Lease:
                 claimed = await connection.execute(_CLAIM, (org, namespace, kind))
                 row = await claimed.fetchone()
                 if row is not None:
-                    return cls(connection, org, namespace, kind, row[1])
+                    return cls(connection, org, namespace, kind, row[0])
+            await asyncio.sleep(ROUND_SECONDS)
         return None
 
     async def read(self) -> Mapping[str, Any]:
@@ -58,7 +73,7 @@ class Lease:
         return task
 
     async def used(self, purpose: str, model: str, calls: Sequence[Call]) -> None:
-        """Record what calls of a model took."""
+        """Record what calls of a model took; before the lease ends, which knows for whom."""
         told = [
             {
                 "outcome": call.outcome,
@@ -74,11 +89,13 @@ class Lease:
             )
 
     async def complete(
-        self, answer: object = None, sources: Mapping[str, Sequence[str]] | None = None
+        self,
+        answer: Mapping[str, Any] | None = None,
+        sources: Mapping[str, Sequence[str]] | None = None,
     ) -> Mapping[str, Any]:
-        """Write what was built; the answer says what became of it."""
-        parameters = (self.org, self.lease_id, Jsonb(answer), Jsonb(sources))
-        ended: Mapping[str, Any] = await self._value(_COMPLETE, *parameters)
+        """Write what was built, None for nothing known; says what became of it."""
+        written = (None if each is None else Jsonb(each) for each in (answer, sources))
+        ended: Mapping[str, Any] = await self._value(_COMPLETE, self.org, self.lease_id, *written)
         return ended
 
     async def fail(self, outcome: str, code: str, retry_seconds: int | None = None) -> None:
@@ -90,5 +107,12 @@ class Lease:
         await self._value(_FAIL_NAMESPACE, self.org, self.namespace, self.kind, schema_sha256)
 
     async def _value(self, statement: bytes, *parameters: object) -> Any:
-        row = await (await self.connection.execute(statement, parameters)).fetchone()
-        return row[0] if row else None
+        for tries_left in reversed(range(TRIES)):
+            try:
+                row = await (await self.connection.execute(statement, parameters)).fetchone()
+            except _MET_LOCKS:
+                if not tries_left:
+                    raise
+            else:
+                return row[0] if row else None
+        raise AssertionError("the last try returns or raises")

@@ -25,6 +25,7 @@ _NOTIFY = "select pg_notify('loom_work', %s)"
 _HEALTH = "select loom.health()"
 _BEAT = "select loom.worker_beat(%s)"
 _GONE = "select loom.worker_gone(%s)"
+_BELL = "select loom.worker_bell_set(%s)"
 
 _NO_SCHEMA = (
     psycopg.errors.InvalidSchemaName,
@@ -104,6 +105,10 @@ class Listener:
     async def gone(self, worker_id: UUID) -> None:
         """Take the worker's heartbeat away, as it stops in order."""
         await self._value(_GONE, worker_id)
+
+    async def set_bell(self, armed: bool) -> None:
+        """Ask writers to notify when they make work due now, or no longer to."""
+        await self._value(_BELL, armed)
 
     async def wait(self, seconds: float) -> bool:
         """Wait for a notification, at most ``seconds``; return whether one came."""

@@ -1,5 +1,5 @@
-"""The worker process: a heartbeat at each poll, a sweep when one is asked for or due, and beside
-these the housekeeping."""
+"""The worker process: a heartbeat at each poll, a look at what is due then and whenever a writer
+rings, and beside these the housekeeping."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ import asyncio
 import logging
 import random
 import signal
-from collections.abc import Awaitable, Mapping
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Mapping
+from contextlib import asynccontextmanager, suppress
 from uuid import UUID, uuid4
 
 import psycopg
 
 from loom.logs import why_unreachable
 from loom.migrate import Expected, expected
-from loom.worker.handlers import HANDLERS, Connection, Handler
+from loom.settings import Settings
+from loom.worker.handlers import Connection, Handler
+from loom.worker.handlers.configured import configured
 from loom.worker.housekeeping import ROUND_SECONDS, Housekeeper
 from loom.worker.listener import Listener, SchemaMismatch
 from loom.worker.runner import Runner
@@ -41,7 +43,7 @@ class Worker:
         *,
         poll_seconds: float,
         concurrency: int,
-        handlers: Mapping[str, Handler] = HANDLERS,
+        handlers: Mapping[str, Handler],
         schema: Expected | None = None,
         round_seconds: float = ROUND_SECONDS,
     ) -> None:
@@ -70,12 +72,13 @@ class Worker:
         try:
             await listener.check_schema(self._schema)
             await listener.beat(self.worker_id)
-            done = await self._runner.sweep()
+            sweep = asyncio.create_task(self._runner.sweep())
+            await self._first(sweep)
             await self._housekeeper.round()
             await listener.gone(self.worker_id)
         finally:
             await listener.close()
-        return done
+        return 0 if sweep.cancelled() else sweep.result()
 
     async def run(self) -> None:
         """Work until stopped. A lost database is waited for; raises ``SchemaMismatch`` when the
@@ -91,9 +94,8 @@ class Worker:
                 backoff = min(backoff * 2, LONGEST_BACKOFF)
         finally:
             self.stop()
-            if self._housekeeping is not None:
-                await _finish(self._housekeeping)
-            await _finish(work)
+            tasks = [work] if self._housekeeping is None else [work, self._housekeeping]
+            await asyncio.gather(*map(_finish, tasks))
             log.info("worker stopped", extra={"worker_id": str(self.worker_id)})
 
     async def _attend(self, work: asyncio.Task[None]) -> bool:
@@ -107,7 +109,8 @@ class Worker:
             return False
         try:
             await listener.check_schema(self._schema)
-            if not await listener.hears():
+            hears = await listener.hears()
+            if not hears:
                 log.warning(
                     "notifications do not arrive; work is found by polling",
                     extra={"reason": "a pooler in transaction mode?"},
@@ -121,7 +124,7 @@ class Worker:
                 await listener.beat(self.worker_id)
                 beats += 1
                 self._runner.wake()
-                await self._first(listener.wait(self._poll_seconds))
+                await self._first(self._sleep(listener, hears))
             await listener.gone(self.worker_id)
         except LOST as failure:
             log.warning("database connection lost", extra={"reason": type(failure).__name__})
@@ -129,6 +132,27 @@ class Worker:
             with suppress(*LOST):
                 await listener.close()
         return beats > 0
+
+    async def _sleep(self, listener: Listener, hears: bool) -> None:
+        """Return when there may be something to do: at a notification, or after a poll's time.
+
+        The writers' bell costs whoever rings it, so it is armed only while a lane has nothing to
+        do. What fell due before it was armed has rung nobody: hence another look.
+        """
+        if not (hears and self._runner.works):
+            await listener.wait(self._poll_seconds)
+            return
+        try:
+            async with asyncio.timeout(self._poll_seconds):
+                await self._runner.rested()
+        except TimeoutError:
+            return  # all are busy, and look again when they are done
+        await listener.set_bell(True)
+        try:
+            self._runner.wake()
+            await listener.wait(self._poll_seconds)
+        finally:
+            await listener.set_bell(False)
 
     async def _pause(self, seconds: float) -> None:
         await self._first(asyncio.sleep(seconds))
@@ -153,30 +177,44 @@ class Worker:
 
 
 async def _finish(work: asyncio.Task[None]) -> None:
-    """Give the work under way some time; what is cut off becomes due again by its lease."""
+    """Give the work under way some time, then cut it off: it gives back what it had taken."""
     try:
         await asyncio.wait_for(work, GRACE_SECONDS)
     except TimeoutError:
         log.warning("work under way was cut off", extra={"seconds": GRACE_SECONDS})
 
 
-def run(dsn: str, *, poll_seconds: float, concurrency: int) -> None:
+def run(settings: Settings, dsn: str) -> None:
     """Work until SIGTERM or SIGINT. Raises ``SchemaMismatch``."""
 
     async def until_stopped() -> None:
-        worker = Worker(dsn, poll_seconds=poll_seconds, concurrency=concurrency)
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, worker.stop)
-        await worker.run()
+        async with _worker(settings, dsn, signal.SIGTERM, signal.SIGINT) as worker:
+            await worker.run()
 
     asyncio.run(until_stopped())
 
 
-def run_once(dsn: str, *, concurrency: int) -> int:
-    """Do what is due now; return how many pieces that were."""
+def run_once(settings: Settings, dsn: str) -> int:
+    """Do what is due now, or until SIGTERM; return how many pieces that were."""
 
     async def one_look() -> int:
-        return await Worker(dsn, poll_seconds=0, concurrency=concurrency).once()
+        async with _worker(settings, dsn, signal.SIGTERM) as worker:
+            return await worker.once()
 
     return asyncio.run(one_look())
+
+
+@asynccontextmanager
+async def _worker(settings: Settings, dsn: str, *signals: signal.Signals) -> AsyncIterator[Worker]:
+    """A worker as the settings want it, which these signals stop."""
+    async with configured(settings) as handlers:
+        worker = Worker(
+            dsn,
+            poll_seconds=settings.worker_poll_seconds,
+            concurrency=settings.worker_concurrency,
+            handlers=handlers,
+        )
+        loop = asyncio.get_running_loop()
+        for number in signals:
+            loop.add_signal_handler(number, worker.stop)
+        yield worker

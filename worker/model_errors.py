@@ -19,6 +19,9 @@ Outcome = Literal["failed", "waiting", "cut_off"]
 
 OK: Final = "OK"
 
+CANCELLED: Final = "CANCELLED"
+"""The worker stopped while the model was thinking."""
+
 # Of the provider: it is not there, is too slow, turns us away, or cannot serve.
 MODEL_UNREACHABLE: Final = "MODEL_UNREACHABLE"
 MODEL_TIMEOUT: Final = "MODEL_TIMEOUT"

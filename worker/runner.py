@@ -1,4 +1,5 @@
-"""Doing what is due: the kinds of work take turns until none of them has anything left."""
+"""Doing what is due: lanes that look when woken, and the kinds of work take turns in each until
+none of them has anything left."""
 
 from __future__ import annotations
 
@@ -9,15 +10,16 @@ from contextlib import suppress
 
 import psycopg
 
+from loom.logs import without_text
 from loom.worker.handlers import Connection, Handler
 
 log = logging.getLogger("loom.worker")
 
 
 class Runner:
-    """Does pieces of work, at most ``concurrency`` at a time, each lane on its own connection.
+    """Does pieces of work in ``concurrency`` lanes, one at a time in each.
 
-    ``connect`` opens a connection; none is open while nothing is being done.
+    ``connect`` opens a lane's connection; none is open while the lane rests.
     """
 
     def __init__(
@@ -28,48 +30,69 @@ class Runner:
     ) -> None:
         self._handlers = handlers
         self._connect = connect
-        self._concurrency = concurrency
-        self._woken = asyncio.Event()
-        self._stopping = False
+        # One of each lane, set while it is to look, now or right after what it is doing.
+        self._woken = [asyncio.Event() for _ in range(concurrency)]
+        self._rested = asyncio.Event()
+        self._stopping = asyncio.Event()
+
+    @property
+    def works(self) -> bool:
+        """Whether there is any kind of work that it can do."""
+        return bool(self._handlers)
 
     def wake(self) -> None:
-        """Ask for a look at what is due, now or right after the one under way."""
-        self._woken.set()
+        """Ask every lane for a look at what is due, now or right after the piece under way."""
+        self._rested.clear()
+        for woken in self._woken:
+            woken.set()
+
+    async def rested(self) -> None:
+        """Return when a lane has looked since the last wake and found nothing more."""
+        await self._rested.wait()
 
     def stop(self) -> None:
         """Begin nothing new; ``run`` and ``sweep`` return when what is under way is done."""
-        self._stopping = True
-        self._woken.set()
+        self._stopping.set()
+        self.wake()
 
     async def run(self) -> None:
-        """Sweep whenever woken, until stopped."""
-        while not self._stopping:
-            await self._woken.wait()
-            self._woken.clear()
-            await self.sweep()
+        """Work whenever woken, until stopped. Cancelled, it cancels what is under way."""
+        lanes = [asyncio.create_task(self._stand_by(woken)) for woken in self._woken]
+        try:
+            await asyncio.gather(*lanes)
+        finally:
+            for lane in lanes:
+                lane.cancel()
+            await asyncio.gather(*lanes, return_exceptions=True)
 
     async def sweep(self) -> int:
-        """Do what is due until nothing is; return how many pieces were done.
+        """Do what is due until nothing is; return how many pieces were done."""
+        return sum(await asyncio.gather(*(self._look() for _ in self._woken)))
 
-        A kind whose handler fails is left alone until the next sweep; the others go on.
-        """
-        if not self._handlers:
+    async def _stand_by(self, woken: asyncio.Event) -> None:
+        while not self._stopping.is_set():
+            await woken.wait()
+            woken.clear()
+            await self._look()
+            if not woken.is_set():
+                self._rested.set()
+
+    async def _look(self) -> int:
+        """Do what is due, in one lane; how many pieces it did. A kind whose handler fails is left
+        alone until the next look; the others go on."""
+        if self._stopping.is_set() or not self._handlers:
             return 0
-        resting: set[str] = set()
-        lanes = (self._lane(resting) for _ in range(self._concurrency))
-        return sum(await asyncio.gather(*lanes))
-
-    async def _lane(self, resting: set[str]) -> int:
-        done = 0
         try:
             connection = await self._connect()
         except (psycopg.OperationalError, OSError) as failure:
             log.warning("no connection for work", extra={"reason": type(failure).__name__})
             return 0
+        done = 0
+        resting: set[str] = set()
         try:
-            while not self._stopping and len(resting) < len(self._handlers):
+            while not self._stopping.is_set() and len(resting) < len(self._handlers):
                 for kind, handler in self._handlers.items():
-                    if kind in resting or self._stopping:
+                    if kind in resting or self._stopping.is_set():
                         continue
                     if await self._piece(kind, handler, connection):
                         done += 1
@@ -83,8 +106,10 @@ class Runner:
     async def _piece(self, kind: str, handler: Handler, connection: Connection) -> bool:
         try:
             return await handler(connection)
-        except Exception:
+        except Exception as error:
             # A piece of work, its model or its data can fail in any way; the claim's lease and its
             # attempts are in the database, so the worker goes on with the rest.
-            log.exception("a piece of work failed", extra={"kind": kind})
+            sqlstate = error.sqlstate if isinstance(error, psycopg.Error) else None
+            about = {"kind": kind, "sqlstate": sqlstate}
+            log.error("a piece of work failed", extra=about, exc_info=without_text(error))
             return False

@@ -1,4 +1,5 @@
-"""``loom demo``: a session with working memory on a database of its own, shown call by call.
+"""``loom demo``: working memory and a structured profile on a database of its own, shown call by
+call.
 
 Everything that is shown is what the server answered: long hashes are shortened, and fields that
 add nothing to the point are left out (``…``).
@@ -13,11 +14,14 @@ import shutil
 import socket
 import tempfile
 from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
+from loom.cli import stand_in
 from loom.cli.launcher import up
-from loom.client import Answer, Client
+from loom.cli.stand_in import StandIn
+from loom.client import Answer, Body, Client
 from loom.errors import LoomError
 from loom.settings import PREFIX, Settings, variable
 
@@ -28,26 +32,52 @@ _RUN = {"run_id": "run-7"}
 # What of a longer hash is shown.
 _SHOWN = 12
 
+_MODEL = tuple(variable(name) for name in ("model_base_url", "model_api_key", "model"))
+BUILT_SECONDS = 90.0
+
+PROFILE_SCHEMA = {
+    "type": "object",
+    "properties": {
+        "preferred_name": {"type": "string", "description": "What the user asks to be called"},
+        "timezone": {"type": "string", "description": "IANA time zone, e.g. Europe/Berlin"},
+        "languages": {
+            "type": "array",
+            "items": {"type": "string"},
+            "description": "Languages they speak",
+        },
+    },
+}
+FACTS = {
+    "preferred_name": "Sam",
+    "timezone": "Europe/Berlin",
+    "languages": ["en", "de"],
+    "likes": "tea in the afternoon",
+}
+
 
 def demo(say: Say, *, keep: bool) -> None:
     """Start Loom on a temporary folder and a free port, show the session, stop, remove the folder.
 
-    ``keep`` leaves it running until SIGINT or SIGTERM. Raises what ``launcher.up`` raises, and a
-    ``LoomError`` when the server does not answer as shown.
+    ``keep`` leaves it running until SIGINT or SIGTERM. The model is the environment's, or a
+    stand-in. Raises what ``launcher.up`` raises, and a ``LoomError`` when the server does not
+    answer as shown.
     """
     folder = Path(tempfile.mkdtemp(prefix="loom-demo-"))
     try:
         # PostgreSQL of root runs as another user, who must get through to the data.
         folder.chmod(0o755)
-        _set_up(folder / "data")
+        model = _set_up(folder / "data")
 
         async def session(url: str) -> None:
             say(f"Loom is up: {url}, in open mode, with its data in {folder}\n")
-            async with Client(url, ids=_IDS) as client:
+            async with AsyncExitStack() as stack:
+                if model is not None:
+                    await stack.enter_async_context(model)
+                client = await stack.enter_async_context(Client(url, ids=_IDS))
                 await Walk(client, say).through()
-            if keep:
-                say(f"It stays up at {url} (documentation: {url}/docs) until Ctrl-C.")
-                await asyncio.Event().wait()
+                if keep:
+                    say(f"It stays up at {url} (documentation: {url}/docs) until Ctrl-C.")
+                    await asyncio.Event().wait()
 
         up(Settings.from_environment(), say, session)
     finally:
@@ -55,22 +85,29 @@ def demo(say: Say, *, keep: bool) -> None:
     say(f"{folder} is removed.")
 
 
-def _set_up(data_dir: Path) -> None:
-    """Give this process, and those it starts, the demo's settings and none of the caller's."""
+def _set_up(data_dir: Path) -> StandIn | None:
+    """Give this process, and those it starts, the demo's settings and none of the caller's but the
+    model; the stand-in, where the caller has none."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     ours = {"data_dir": data_dir, "host": "127.0.0.1", "port": port, "auth": "open"}
     for name in [name for name in os.environ if name.startswith(PREFIX)]:
-        if name != "LOOM_PG_BIN":
+        if name not in ("LOOM_PG_BIN", *_MODEL):
             del os.environ[name]
+    model = None
+    settings = Settings.from_environment()
+    if not settings.model_base_url or not settings.model:
+        model = StandIn(socket.create_server(("127.0.0.1", 0)))
+        ours |= {"model_base_url": model.url, "model": stand_in.NAME, "model_api_key": ""}
     os.environ.update({variable(name): str(value) for name, value in ours.items()})
     # Log lines between the calls would hide them.
     os.environ[variable("log_level")] = "warning"
+    return model
 
 
 class Walk:
-    """The session: each method is one thing that working memory does."""
+    """The session: each method is one thing that Loom does."""
 
     def __init__(self, client: Client, say: Say) -> None:
         self._client = client
@@ -84,6 +121,7 @@ class Walk:
         await self._layers()
         await self._batch()
         await self._again()
+        await self._profile()
 
     async def _note(self) -> None:
         self._title("An agent writes down where it is, and goes on from there.")
@@ -150,6 +188,33 @@ class Walk:
         for _ in range(2):
             await self._call("working_memory.append", body, "version", key="refund-4812")
         await self._call("working_memory.get", {"block_key": "log"}, "version content")
+
+    async def _profile(self) -> None:
+        self._title("What a bot must know of its user before the first word, in your shape.")
+        user = {"user_id": "u-42"}
+        for memory_key, value in FACTS.items():
+            body = {"memory_key": memory_key, "value": value, **user}
+            await self._call("memory.set", body, "version created")
+        wanted: Body = {"json_schema": PROFILE_SCHEMA}
+        await self._call("profile_schema.set", wanted, "schema_sha256")
+        model = os.environ[variable("model")]
+        who = "a stand-in that takes facts word for word" if model == stand_in.NAME else model
+        self._say(f"  The worker asks the model ({who}) and keeps what holds.\n")
+        await self._built(user)
+        fields = "status profile built_at version"
+        asked: Body = {**user, "explain": True}
+        answer = await self._call("profile.structured", asked, fields)
+        self._say(f"  Why: {_picked(answer['explain'], 'source_count last_error sources')}\n")
+
+    async def _built(self, user: Mapping[str, str]) -> None:
+        """Wait until the user's profile is there, or a build has failed."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + BUILT_SECONDS
+        while loop.time() < deadline:
+            answer = await self._client.call("profile.structured", {**user, "explain": True})
+            if answer["status"] == "ready" or answer["explain"]["last_error"]:
+                return
+            await asyncio.sleep(0.1)
 
     def _title(self, text: str) -> None:
         self._steps += 1

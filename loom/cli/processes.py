@@ -49,14 +49,10 @@ def work(settings: Settings, say: Say, *, once: bool = False, lifeline: int | No
     with _database(settings, settings.worker_database_url, say) as installation:
         dsn = installation.logins.worker
         if once:
-            done = worker.run_once(dsn, concurrency=settings.worker_concurrency)
+            done = worker.run_once(settings, dsn)
             print(f"pieces of work done: {done}")
         else:
-            worker.run(
-                dsn,
-                poll_seconds=settings.worker_poll_seconds,
-                concurrency=settings.worker_concurrency,
-            )
+            worker.run(settings, dsn)
     return 0
 
 

@@ -11,6 +11,7 @@ import httpx2
 import pytest
 
 from tests.cli.processes import Process, children, running, started, until
+from tests.model_endpoint import ModelEndpoint, profile, server_error
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks into /proc")
 
@@ -47,6 +48,44 @@ def test_it_shows_a_session_and_leaves_nothing_behind() -> None:
     assert len(replayed) == 2
     assert replayed[0] == replayed[1]
     assert said.count("40 EUR paid back") == 3  # sent twice, stored once
+    assert "a stand-in" in said
+    (profile,) = answers(said, "profile.structured")
+    assert '"status": "ready"' in profile
+    assert '"timezone": "Europe/Berlin", "languages": ["en", "de"]' in profile
+    assert '"preferred_name": "Sam"' in profile
+
+
+def test_the_readme_shows_its_end() -> None:
+    readme = (Path(__file__).resolve().parents[2] / "README.md").read_text()
+    (shown,) = re.findall(r"^```text\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL)
+    with started("demo", env=OTHERS) as demo:
+        assert demo.ended() == 0, demo.said
+    assert fixed(shown) in fixed(demo.said)
+
+
+def fixed(said: str) -> str:
+    """What was said without what is another each time."""
+    return re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|20\d\d-[\d:.T-]+Z", "…", said)
+
+
+def test_it_asks_the_model_of_the_environment_where_there_is_one() -> None:
+    known = {"preferred_name": "Samantha", "timezone": None, "languages": None}
+    with ModelEndpoint(profile(known)) as endpoint:
+        model = {"LOOM_MODEL_BASE_URL": endpoint.url, "LOOM_MODEL": "small"}
+        with started("demo", env={**OTHERS, **model, "LOOM_MODEL_API_KEY": "k"}) as demo:
+            assert demo.ended() == 0, demo.said
+    assert endpoint.requests[0].headers["authorization"] == "Bearer k"
+    assert "asks the model (small)" in demo.said
+    assert '"preferred_name": "Samantha"' in answers(demo.said, "profile.structured")[0]
+
+
+def test_a_model_that_gives_no_answer_is_shown_as_it_is() -> None:
+    with ModelEndpoint(server_error()) as endpoint:
+        model = {"LOOM_MODEL_BASE_URL": endpoint.url, "LOOM_MODEL": "small"}
+        with started("demo", env={**OTHERS, **model}) as demo:
+            assert demo.ended() == 0, demo.said
+    assert '"status": "pending"' in answers(demo.said, "profile.structured")[0]
+    assert '"last_error": "MODEL_ERROR"' in demo.said
 
 
 def test_kept_it_stays_up_until_it_is_told_to_stop() -> None:

@@ -71,7 +71,11 @@ def working(
 
     async def whole() -> None:
         worker = Worker(
-            login(database), poll_seconds=0.05, concurrency=1, round_seconds=round_seconds
+            login(database),
+            poll_seconds=0.05,
+            concurrency=1,
+            handlers={},
+            round_seconds=round_seconds,
         )
         task = asyncio.create_task(worker.run())
         try:
@@ -290,6 +294,7 @@ def test_a_round_that_fails_is_told_and_the_next_one_comes(
 
     with caplog.at_level(logging.INFO, "loom.worker"):
         working(database, test, round_seconds=0.01)
+    assert "the user's text" not in caplog.text
     told = [record.message for record in caplog.records if "housekeeping" in record.message]
     assert told[:4] == [
         "housekeeping put off",
@@ -305,7 +310,8 @@ def test_one_look_keeps_house_too(database: Database, stopped: tuple[Connection,
     clock.advance(minutes=2)
 
     async def whole() -> int:
-        return await Worker(login(database), poll_seconds=LONG, concurrency=1).once()
+        worker = Worker(login(database), poll_seconds=LONG, concurrency=1, handlers={})
+        return await worker.once()
 
     assert asyncio.run(whole()) == 0
     assert keys(conn) == []

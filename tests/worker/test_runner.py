@@ -10,6 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from loom.logs import JsonLines
 from loom.worker.handlers import Connection, Handler
 from loom.worker.runner import Runner
 
@@ -92,13 +93,17 @@ def test_o21_a_piece_that_fails_frees_its_lane_and_the_others_go_on(
 ) -> None:
     log: list[str] = []
 
+    text = "the user's words"
+
     async def broken(connection: Connection) -> bool:
-        raise RuntimeError("the user's text")
+        raise RuntimeError(text)
 
     lanes = Lanes()
     with caplog.at_level(logging.ERROR, "loom.worker"):
         assert sweep({"broken": broken, "a": due(log, "a", 2)}, lanes=lanes) == 2
     assert [record.message for record in caplog.records] == ["a piece of work failed"]
+    assert "RuntimeError" in JsonLines().format(caplog.records[0])
+    assert text not in caplog.text
     assert lanes.opened[0].closed
 
 
@@ -165,6 +170,91 @@ def test_a_wake_during_a_sweep_leads_to_another() -> None:
 
     running(work, {"a": handler})
     assert looks == 2
+
+
+def test_a_lane_that_works_holds_up_no_other() -> None:
+    """What falls due while one lane is at a long piece is done by another, woken for it."""
+    pieces: list[str] = ["long"]
+    done: list[str] = []
+    began, go_on = asyncio.Event(), asyncio.Event()
+
+    async def handler(connection: Connection) -> bool:
+        if not pieces:
+            return False
+        piece = pieces.pop()
+        if piece == "long":
+            began.set()
+            await go_on.wait()
+        done.append(piece)
+        return True
+
+    async def whole() -> None:
+        runner = Runner({"a": handler}, Lanes(), 2)
+        task = asyncio.create_task(runner.run())
+        async with asyncio.timeout(5):
+            runner.wake()
+            await began.wait()
+            await runner.rested()
+            pieces.append("short")
+            runner.wake()
+            await runner.rested()
+            assert done == ["short"]
+            runner.stop()
+            go_on.set()
+            await task
+        assert done == ["short", "long"]
+
+    asyncio.run(whole())
+
+
+def test_nobody_rests_while_every_lane_works() -> None:
+    go_on = asyncio.Event()
+
+    async def handler(connection: Connection) -> bool:
+        await go_on.wait()
+        return False
+
+    async def whole() -> None:
+        runner = Runner({"a": handler}, Lanes(), 2)
+        task = asyncio.create_task(runner.run())
+        runner.wake()
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(runner.rested(), 0.05)
+        go_on.set()
+        await asyncio.wait_for(runner.rested(), 5)
+        runner.stop()
+        await task
+
+    asyncio.run(whole())
+
+
+def test_a_cancelled_run_cancels_what_is_under_way_and_waits_for_it() -> None:
+    said: list[str] = []
+    began = asyncio.Event()
+
+    async def handler(connection: Connection) -> bool:
+        began.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            await asyncio.sleep(0)
+            said.append("given back")
+            raise
+        return True
+
+    async def whole() -> None:
+        lanes = Lanes()
+        runner = Runner({"a": handler}, lanes, 1)
+        task = asyncio.create_task(runner.run())
+        runner.wake()
+        await began.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert said == ["given back"]
+        assert lanes.opened[0].closed
+
+    asyncio.run(whole())
 
 
 def test_a_stop_lets_the_piece_under_way_finish_and_begins_no_other() -> None:

@@ -25,10 +25,11 @@ END_SESSIONS = """
 select pg_terminate_backend(pid) from pg_stat_activity
 where datname = current_database() and application_name = 'loom worker'
 """
+# After its heartbeat, and the arming of the bell where there is work that it can do.
 LISTENING = """
 select count(*) from pg_stat_activity
 where datname = current_database() and application_name = 'loom worker'
-  and state = 'idle' and query like '%worker_beat%'
+  and state = 'idle' and query ~ 'worker_beat|worker_bell_set'
 """
 
 
@@ -77,7 +78,7 @@ def work_with(
         )
         task = asyncio.create_task(worker.run())
         try:
-            await watch.beyond(0)
+            await watch.beyond(1)  # as it starts, and once the bell is armed
             await test(worker, watch)
         finally:
             worker.stop()
@@ -130,7 +131,7 @@ def test_o57_a_lost_connection_is_replaced_it_sweeps_once_and_listens_again(
         for _ in range(2):
             looks = watch.looks
             conn.execute(END_SESSIONS)
-            await watch.beyond(looks)  # the sweep after the reconnect
+            await watch.beyond(looks + 1)  # after the reconnect, and once the bell is armed
             await asyncio.to_thread(wait_until_it_listens, conn)
             looks = watch.looks
             conn.execute("select pg_notify('loom_work', '')")
@@ -234,10 +235,10 @@ def test_o47_a_worker_that_no_longer_works_does_not_go_on_showing_itself(
     async def broken(self: Runner) -> int:
         raise RuntimeError("a fault in the runner")
 
-    monkeypatch.setattr(Runner, "sweep", broken)
+    monkeypatch.setattr(Runner, "_look", broken)
 
     async def whole() -> None:
-        worker = Worker(login(clean_database), poll_seconds=0.05, concurrency=1)
+        worker = Worker(login(clean_database), poll_seconds=0.05, concurrency=1, handlers={})
         async with asyncio.timeout(20):
             with pytest.raises(RuntimeError):
                 await worker.run()
@@ -262,7 +263,8 @@ def test_a_database_that_fails_at_once_is_asked_ever_less_often(
     monkeypatch.setattr(Worker, "_pause", pause)
 
     async def whole() -> None:
-        await Worker(login(clean_database), poll_seconds=LONG, concurrency=1).run()
+        worker = Worker(login(clean_database), poll_seconds=LONG, concurrency=1, handlers={})
+        await worker.run()
 
     asyncio.run(whole())
     for longest, waited in zip((0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5.0, 5.0), pauses, strict=True):
@@ -273,7 +275,7 @@ def test_a_worker_ends_when_the_schema_changes_under_it(clean_database: Database
     conn = clean_database.connect()
 
     async def whole() -> None:
-        worker = Worker(login(clean_database), poll_seconds=LONG, concurrency=1)
+        worker = Worker(login(clean_database), poll_seconds=LONG, concurrency=1, handlers={})
         task = asyncio.create_task(worker.run())
         await asyncio.to_thread(wait_until_it_listens, conn)
         conn.execute("update loom.functions_digest set sha256 = 'other'")

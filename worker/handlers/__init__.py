@@ -8,13 +8,10 @@ claim is a lease in the database.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import psycopg
 
 Connection = psycopg.AsyncConnection[Any]
 Handler = Callable[[Connection], Awaitable[bool]]
-
-HANDLERS: Mapping[str, Handler] = {}
-"""Kind of work to its handler, in the order in which the kinds take turns."""

@@ -1,0 +1,32 @@
+"""Which kinds of work a worker can do, as its settings say."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+
+from loom.settings import Settings
+from loom.worker.handlers import Handler, structured_profile
+from loom.worker.handlers.structured_profile import StructuredProfiles
+from loom.worker.model import ModelClient
+
+log = logging.getLogger("loom.worker")
+
+
+@asynccontextmanager
+async def configured(settings: Settings) -> AsyncIterator[Mapping[str, Handler]]:
+    """Kind of work to its handler, in the order in which the kinds take turns; for as long as the
+    process works, since a model's client remembers what its endpoint takes."""
+    if not settings.model_base_url or not settings.model:
+        log.info("no model is configured: builds wait", extra={"reason": "NO_MODEL"})
+        yield {}
+        return
+    async with ModelClient(
+        settings.model_base_url,
+        settings.model_api_key,
+        settings.model,
+        settings.model_timeout_seconds,
+    ) as model:
+        base_tokens = settings.llm_max_tokens(structured_profile.KIND)
+        yield {structured_profile.KIND: StructuredProfiles(model, base_tokens)}
