@@ -73,7 +73,9 @@ def test_services_run_commands_with_settings_that_there_are() -> None:
 
 def test_only_the_migrations_have_the_migration_login() -> None:
     logins = {
-        name: {user_of(url) for key, url in each["environment"].items() if key.endswith("_URL")}
+        name: {
+            user_of(url) for key, url in each["environment"].items() if key.endswith("DATABASE_URL")
+        }
         for name, each in OURS.items()
     }
     assert logins == {
