@@ -28,8 +28,8 @@ from pg_catalog.pg_proc p
 join pg_catalog.pg_language l on l.oid = p.prolang and l.lanname = 'plpgsql'
 left join pg_catalog.pg_trigger t on t.tgfoid = p.oid
 cross join lateral plpgsql_check.plpgsql_check_function_tb(
-  p.oid, coalesce(t.tgrelid, 0), fatal_errors => false,
-  performance_warnings => false, extra_warnings => true, security_warnings => true) found
+  p.oid, coalesce(t.tgrelid, 0), oldtable => t.tgoldtable, newtable => t.tgnewtable,
+  fatal_errors => false, performance_warnings => false, extra_warnings => true, security_warnings => true) found
 where p.pronamespace = 'loom'::regnamespace
 order by 1, 3
 """
