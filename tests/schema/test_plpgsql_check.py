@@ -29,7 +29,8 @@ join pg_catalog.pg_language l on l.oid = p.prolang and l.lanname = 'plpgsql'
 left join pg_catalog.pg_trigger t on t.tgfoid = p.oid
 cross join lateral plpgsql_check.plpgsql_check_function_tb(
   p.oid, coalesce(t.tgrelid, 0), oldtable => t.tgoldtable, newtable => t.tgnewtable,
-  fatal_errors => false, performance_warnings => false, extra_warnings => true, security_warnings => true) found
+  fatal_errors => false, performance_warnings => false, extra_warnings => true,
+  security_warnings => true) found
 where p.pronamespace = 'loom'::regnamespace
 order by 1, 3
 """
