@@ -144,7 +144,7 @@ grant select, update (share_left, held) on loom.pass_share to loom_api;
 grant select, insert, delete on loom.model_usage to loom_api;
 grant select, insert, update (calls, prompt_tokens, completion_tokens, milliseconds) on loom.model_day to loom_api;
 grant select, insert, update (total, last_at) on loom.work_count to loom_api;
-grant select, update (armed) on loom.worker_bell to loom_api;
+grant select, update (armed_until) on loom.worker_bell to loom_api;
 grant select on loom.worker_bell to loom_scheduler;
 grant select, update (rev) on loom.user_state, loom.agent_lock to loom_scheduler;
 

@@ -51,12 +51,13 @@ comment on table loom.work_count is
 -- takes a lock of the whole server when its transaction commits.
 create table loom.worker_bell (
   single boolean not null default true,
-  armed boolean not null,
+  -- Null while nobody sleeps; it lapses, since a worker that was killed disarms nothing.
+  armed_until timestamptz,
   constraint worker_bell_pkey primary key (single),
   constraint worker_bell_single check (single)
 ) with (fillfactor = 70);
 comment on table loom.worker_bell is 'One row: whether a worker sleeps and wants to be woken by work that is due now.';
-insert into loom.worker_bell (armed) values (false);
+insert into loom.worker_bell default values;
 
 -- The scheduler's: has a namespace's wait ended since a pass did?
 create index profile_schema_wait_idx on loom.profile_schema (wait_until) where wait_until is not null;

@@ -86,6 +86,21 @@ def test_a_bell_that_is_not_armed_is_silent(conn: Connection, ears: Connection) 
     assert heard(ears) == 1
 
 
+def test_a_bell_that_a_killed_worker_left_armed_falls_silent(
+    conn: Connection, ears: Connection
+) -> None:
+    clock = Clock(conn)
+    clock.advance(seconds=7200, microseconds=-1)
+    fact(conn, "set", **U1, value="tea")
+    assert heard(ears) == 1
+    clock.advance(microseconds=1)
+    fact(conn, "set", user_id="u2", value="tea")
+    assert heard(ears) == 0
+    arm(conn, True)
+    fact(conn, "set", user_id="u3", value="tea")
+    assert heard(ears) == 1
+
+
 def test_a_user_who_is_due_already_rings_no_more(conn: Connection, ears: Connection) -> None:
     for value in ("tea", "coffee", "milk"):
         fact(conn, "set", **U1, value=value)

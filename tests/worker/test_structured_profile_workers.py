@@ -54,7 +54,7 @@ def site(database: Database) -> Site:
 
 
 def armed(site: Site) -> bool:
-    row = site.conn.execute("select armed from loom.worker_bell").fetchone()
+    row = site.conn.execute("select armed_until is not null from loom.worker_bell").fetchone()
     assert row is not None
     return bool(row[0])
 

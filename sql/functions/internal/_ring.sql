@@ -2,8 +2,10 @@ create or replace function loom._ring() returns void
 language plpgsql volatile
 set search_path = loom, pg_temp
 as $$
+declare
+  v_now timestamptz := loom._now();
 begin
-  perform from loom.worker_bell where armed;
+  perform from loom.worker_bell where armed_until > v_now;
   if found then
     perform pg_notify('loom_work', '');
   end if;
