@@ -45,7 +45,8 @@ grant execute on function loom._settle(text, text, text, timestamptz), loom._twi
   loom._namespace_due(loom.profile_schema, text, timestamptz), loom._pass_lock(text),
   loom._pass_open(loom.pass, loom.work_kind, timestamptz), loom._pass_close(loom.pass, interval, timestamptz),
   loom._pass_store(loom.pass), loom._pass_reach(loom.pass, timestamptz), loom._pass_share_out(loom.pass, timestamptz),
-  loom._pass_has_share(text, timestamptz), loom._pass_wait(loom.pass, loom.work_kind), loom._claimable_since(loom.profile_schema, text, timestamptz),
+  loom._pass_places(text, timestamptz), loom._pass_wait(loom.pass, loom.work_kind),
+  loom._due_longest(text, text, text, boolean, timestamptz), loom._claimable_since(loom.profile_schema, text, timestamptz),
   loom._work_oldest(loom.work_kind, timestamptz), loom._work_due_count(text, integer, timestamptz)
   to loom_scheduler;
 

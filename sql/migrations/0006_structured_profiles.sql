@@ -297,7 +297,8 @@ where schema.json_schema is not null and schema.wait_until > now();
 comment on view loom.v_backoff is
   'Who waits after a failed or refused build: until when, after how many attempts, and the code of the last error or of the refusal, which ends earlier when the user''s memories, the row or the schema change. Without a user: a whole namespace.';
 
--- As before, with the plane `work`: a view is replaced as a whole.
+-- The planes are those that an erasure answers, so that the numbers can be held against each other. All
+-- parts have the same types, else a condition on org and user would be judged after counting everything.
 create or replace view loom.v_user_rows as
 select org::text, user_id::text, namespace::text, 'working_memory' as plane, count(*) as total,
   count(*) filter (where deleted_at is null) as live, coalesce(sum(value_length), 0) as characters,
@@ -339,3 +340,5 @@ select org::text, user_id::text, namespace::text, 'work', count(*), count(*) fil
   min(least(built_at, tried_at, listed_at)), max(greatest(built_at, tried_at, listed_at))
 from loom.build
 group by 1, 2, 3;
+comment on view loom.v_user_rows is
+  'How many rows a user has: by org, namespace and plane, how many of them are live, how many characters they hold, and from when to when. Read it with org and user_id.';

@@ -15,16 +15,9 @@ begin
   if p_schema.json_schema is null or p_schema.wait_until > p_at then
     return null;
   end if;
-  if v_model_calls then
-    select due_at into v_since from loom.build
-    where org = v_org and namespace = v_namespace and kind = p_kind and due_at <= p_at order by due_at limit 1;
-  else
-    select due_at into v_since from loom.build
-    where org = v_org and namespace = v_namespace and kind = p_kind and due_at <= p_at and modelless
-    order by due_at limit 1;
-  end if;
+  v_since := loom._due_longest(v_org, v_namespace, p_kind, v_model_calls, p_at);
   -- Some that nobody has looked at since the schema changed: most may need no more than a stamp.
-  if not found and v_model_calls then
+  if v_since is null and v_model_calls then
     perform from (
       select build from loom.build
       where org = v_org and namespace = v_namespace and kind = p_kind and schema_rev < v_rev and lease_id is null

@@ -9,23 +9,15 @@ declare
   v_namespace text := p_schema.namespace;
   v_rev bigint := p_schema.schema_rev;
 begin
-  -- Ordered, since a plan that counts on many would else read the table through to find that there is none.
   if p_schema.json_schema is null or p_schema.wait_until > p_at then
     return false;
   end if;
-  if loom._model_calls(v_org) then
-    perform from loom.build
-    where org = v_org and namespace = v_namespace and kind = p_kind and due_at <= p_at order by due_at limit 1;
-  else
-    perform from loom.build
-    where org = v_org and namespace = v_namespace and kind = p_kind and due_at <= p_at and modelless
-    order by due_at limit 1;
+  if loom._due_longest(v_org, v_namespace, p_kind, loom._model_calls(v_org), p_at) is not null then
+    return true;
   end if;
-  if not found then
-    perform from loom.build
-    where org = v_org and namespace = v_namespace and kind = p_kind and schema_rev < v_rev and lease_id is null
-    order by schema_rev limit 1;
-  end if;
+  perform from loom.build
+  where org = v_org and namespace = v_namespace and kind = p_kind and schema_rev < v_rev and lease_id is null
+  order by schema_rev limit 1;
   return found;
 end
 $$;

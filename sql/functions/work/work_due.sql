@@ -22,7 +22,8 @@ begin
   elsif v_pass.half_at <= v_now then
     return;  -- what is under way has the second half to finish
   end if;
-  if not loom._pass_has_share(p_kind, v_now) then
+  perform from loom._pass_places(p_kind, v_now);
+  if not found then
     if not v_pass.went_round then
       v_pass := loom._pass_reach(v_pass, v_now);
     end if;
@@ -31,12 +32,9 @@ begin
     end if;
   end if;
   perform loom._pass_store(v_pass);
-  return query
-    select share.* from loom.pass_share as share
-    join loom.profile_schema as schema on schema.org = share.org and schema.namespace = share.namespace
-    where share.kind = p_kind and share.share_left > 0 and not share.held and v_pass.opened_at is not null
-      and loom._namespace_due(schema, share.kind, v_now)
-    order by share.org, share.namespace;
+  if v_pass.opened_at is not null then
+    return query select * from loom._pass_places(p_kind, v_now);
+  end if;
 end
 $$;
 comment on function loom.work_due(text) is

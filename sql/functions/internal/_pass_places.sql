@@ -1,0 +1,15 @@
+create or replace function loom._pass_places(p_kind text, p_at timestamptz) returns setof loom.pass_share
+language plpgsql stable rows 20
+set search_path = loom, pg_temp
+as $$
+begin
+  return query
+    select share.* from loom.pass_share as share
+    join loom.profile_schema as schema on schema.org = share.org and schema.namespace = share.namespace
+    where share.kind = p_kind and share.share_left > 0 and not share.held
+      and loom._namespace_due(schema, share.kind, p_at)
+    order by share.org, share.namespace;
+end
+$$;
+comment on function loom._pass_places(text, timestamptz) is
+  'The namespaces that the pass has reached and that have some of their share left, and a use for it.';
