@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 from uuid import UUID
 
@@ -74,15 +74,7 @@ class Lease:
 
     async def used(self, purpose: str, model: str, calls: Sequence[Call]) -> None:
         """Record what calls of a model took; before the lease ends, which knows for whom."""
-        told = [
-            {
-                "outcome": call.outcome,
-                "prompt_tokens": call.prompt_tokens,
-                "completion_tokens": call.completion_tokens,
-                "milliseconds": call.milliseconds,
-            }
-            for call in calls
-        ]
+        told = [asdict(call) for call in calls]
         if told:
             await self._value(
                 _USED, self.org, self.namespace, self.lease_id, purpose, model, Jsonb(told)
