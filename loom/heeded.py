@@ -15,7 +15,7 @@ from psycopg.types.json import Jsonb
 
 from loom.settings import Settings
 
-KINDS = ("structured_profile",)
+KINDS = ("structured_profile", "profile_consolidation")
 """The kinds of work that have settings, each named `<kind>_<what>`."""
 
 

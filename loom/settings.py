@@ -302,13 +302,45 @@ class Settings:
             "the end; a worker that died keeps its user that long.",
         ),
     )
+    profile_consolidation_enabled: bool = field(
+        default=False,
+        metadata=_about(
+            _switch,
+            "`on`: the worker folds each user's preferences and decisions into a profile section "
+            "of text, `consolidated_profile`, with a call of the model for a change. Like all "
+            "`LOOM_PROFILE_CONSOLIDATION_*` it holds for all workers together, and is put into the "
+            "database by what migrates it.",
+        ),
+    )
+    profile_consolidation_cooldown_seconds: int = field(
+        default=600,
+        metadata=_about(
+            _whole(0, _WEEK),
+            "Seconds after a fold before another change of the user's preferences and decisions is "
+            "folded. A deletion does not wait for it.",
+        ),
+    )
+    profile_consolidation_memory_limit: int = field(
+        default=100,
+        metadata=_about(
+            _whole(1, 1000),
+            "How many of a user's preferences and decisions one fold reads, the most confident and "
+            "newest first.",
+        ),
+    )
+    profile_consolidation_max_users_per_pass: int = field(
+        default=20,
+        metadata=_about(
+            _whole(1, 100_000), "The most users that one pass folds, over all namespaces."
+        ),
+    )
     model_base_url: str | None = field(
         default=None,
         repr=False,
         metadata=_about(
             _model_url,
-            "The OpenAI-compatible endpoint that builds structured profiles, up to the `/v1`. "
-            "Unset, or without `LOOM_MODEL`: no model is called, builds wait, and all else works.",
+            "The OpenAI-compatible endpoint that builds structured profiles and folds, up to the "
+            "`/v1`. Unset, or without `LOOM_MODEL`: no model is called, builds wait, and all else works.",
         ),
     )
     model_api_key: str | None = field(

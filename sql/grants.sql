@@ -35,19 +35,22 @@ grant execute on function loom._settle(text, text, text, timestamptz), loom._twi
   loom._same_twins(loom.memory, loom.memory),
   loom._source_part(loom.memory, timestamptz), loom._is_current(loom.memory, timestamptz), loom._dated(loom.memory),
   loom._row_state(loom.memory), loom._sources_changed(loom.source_change[]),
-  loom._build_changed(loom.user_state, loom.source_change, timestamptz),
+  loom._build_changed(text, loom.user_state, loom.source_change, timestamptz),
+  loom._fold_changed(loom.user_state, loom.source_change, timestamptz), loom._state_of_kind(loom.user_state, text),
+  loom._recipe(loom.work_kind, text, text), loom._work_schema(loom.work_kind, text, text),
+  loom._work_places(loom.work_kind, text, text, text, text, integer),
   loom._build_new(loom.user_state, text, loom.profile_schema),
   loom._build_behind(loom.build, loom.user_state, text), loom._build_store(loom.build),
   loom._build_look(loom.build, loom.user_state, loom.work_kind, loom.profile_schema, timestamptz),
   loom._build_rings(loom.build, loom.build, loom.work_kind, loom.profile_schema, timestamptz), loom._ring(),
   loom._kind_of_work(text), loom._model_calls(text), loom._model_stop(text, timestamptz),
-  loom._anything_due(text, timestamptz, timestamptz),
+  loom._anything_due(loom.work_kind, timestamptz, timestamptz),
   loom._namespace_due(loom.profile_schema, text, timestamptz), loom._pass_lock(text),
   loom._pass_open(loom.pass, loom.work_kind, timestamptz), loom._pass_close(loom.pass, interval, timestamptz),
   loom._pass_store(loom.pass), loom._pass_reach(loom.pass, timestamptz), loom._pass_share_out(loom.pass, timestamptz),
   loom._pass_places(text, timestamptz), loom._pass_wait(loom.pass, loom.work_kind),
   loom._due_longest(text, text, text, boolean, timestamptz), loom._claimable_since(loom.profile_schema, text, timestamptz),
-  loom._work_oldest(loom.work_kind, timestamptz), loom._work_due_count(text, integer, timestamptz)
+  loom._work_oldest(loom.work_kind, timestamptz), loom._work_due_count(loom.work_kind, integer, timestamptz)
   to loom_scheduler;
 
 -- Operations: each client role may call those of its rank; loom_owner's members all of them.
@@ -96,7 +99,7 @@ grant select, insert, delete on loom.open_mode to loom_api;
 grant update (expires_at) on loom.open_mode to loom_api;
 grant select, insert on loom.audit to loom_api;
 grant select, insert on loom.user_state to loom_api;
-grant update (epoch, rev, source_digest, source_count, sources_changed_at, next_change_at)
+grant update (epoch, rev, source_digest, source_count, fold_digest, fold_count, sources_changed_at, next_change_at)
   on loom.user_state to loom_api, loom_scheduler;
 grant select, insert, delete on loom.worker to loom_api;
 grant update (last_seen_at) on loom.worker to loom_api;
@@ -132,9 +135,9 @@ grant update (schema_rev, due_at, listed_at, modelless, row_state, built_at, bui
   leased_until, lease_epoch, lease_sha256, read_digest, read_count, read_ids, read_part)
   on loom.build to loom_api, loom_scheduler;
 grant select on loom.work_kind to loom_api, loom_scheduler;
-grant update (enabled, memory_limit, max_users_per_pass, max_pass, pass_interval, idle_interval, cooldown,
+grant update (enabled, enabled_at, recipe_rev, memory_limit, max_users_per_pass, max_pass, pass_interval, idle_interval, cooldown,
   scan_max_age, backoff_base, backoff_cap, refusal_retry, lease) on loom.work_kind to loom_api;
-grant select on loom.profile_schema, loom.org_setting, loom.setting, loom.model_day, loom.work_count to loom_scheduler;
+grant select on loom.namespace, loom.profile_schema, loom.org_setting, loom.setting, loom.model_day, loom.work_count to loom_scheduler;
 grant select, insert on loom.profile_schema to loom_api;
 grant update (json_schema, schema_sha256, schema_rev, attempts, wait_until, updated_at, updated_by)
   on loom.profile_schema to loom_api;

@@ -88,6 +88,20 @@ def read_answer(text: str, json_schema: Mapping[str, Any], given: Sequence[str])
     return Answer(profile, sources, reading.dropped + undeclared)
 
 
+def read_summary(text: str) -> str:
+    """Read the answer to a prompt for a fold: one JSON object with a "summary", whose text is what
+    counts; more in it does not matter.
+
+    Raises ``AnswerError``, and nothing else, whatever the text.
+    """
+    summary = _parsed(_the_object(text)).get("summary")
+    if not isinstance(summary, str) or not _encodable(summary):
+        raise AnswerError(codes.ANSWER_OFF_SCHEMA)
+    if not summary.strip():
+        raise AnswerError(codes.EMPTY_ANSWER)
+    return summary.strip()
+
+
 def is_readable(json_schema: Mapping[str, Any]) -> bool:
     """Whether answers can be held to a stored schema: it is of the wanted shape, and its patterns
     compile here too."""
@@ -239,8 +253,12 @@ def _held(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _storable(text: str) -> bool:
+    return len(text) <= LONGEST_STRING and _encodable(text)
+
+
+def _encodable(text: str) -> bool:
     """Whether PostgreSQL can hold it: no U+0000, no half of a surrogate pair."""
-    if len(text) > LONGEST_STRING or "\0" in text:
+    if "\0" in text:
         return False
     try:
         text.encode()

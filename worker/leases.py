@@ -82,7 +82,7 @@ class Lease:
 
     async def complete(
         self,
-        answer: Mapping[str, Any] | None = None,
+        answer: Mapping[str, Any] | str | None = None,
         sources: Mapping[str, Sequence[str]] | None = None,
     ) -> Mapping[str, Any]:
         """Write what was built, None for nothing known; says what became of it."""

@@ -47,10 +47,13 @@ class StandIn:
 
 
 def fill_in(messages: Sequence[Mapping[str, str]]) -> Json:
-    """The answer to the prompt of a structured profile. A fact under a property's name, or one that
+    """The answer to the prompt of a structured profile, or of a fold: there the facts themselves,
+    the newest first. For a profile a fact under a property's name, or one that
     says ``timezone: Europe/Berlin``, settles that property; the newest such fact wins, and
     everything else is null."""
     newest_first = sorted(facts_of(messages), key=lambda fact: str(fact["dated"]), reverse=True)
+    if "<schema>" not in messages[0]["content"]:
+        return {"summary": "; ".join(str(fact["fact"]) for fact in newest_first)}
     values: Json = {}
     sources: dict[str, list[int]] = {}
     for name, schema in schema_of(messages)["properties"].items():

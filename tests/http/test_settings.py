@@ -43,7 +43,13 @@ def test_the_defaults() -> None:
             "refusal_retry_seconds": 21600,
             "scan_max_age_seconds": 600,
             "lease_seconds": 300,
-        }
+        },
+        "profile_consolidation": {
+            "enabled": False,
+            "cooldown_seconds": 600,
+            "memory_limit": 100,
+            "max_users_per_pass": 20,
+        },
     }
     assert plain.structured_profile_scan_max_age_seconds == 600
     assert plain.database_url is None

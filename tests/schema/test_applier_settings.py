@@ -80,11 +80,11 @@ def test_the_cap_on_tokens_reaches_the_database_and_goes_again(clean_database: D
         assert daily_cap(conn) == holds
 
 
-def work_kind(conn: psycopg.Connection[Any]) -> dict[str, Any]:
-    """What the database holds of structured profiles; times in seconds."""
-    query = "select * from loom.work_kind where kind = 'structured_profile'"
+def work_kind(conn: psycopg.Connection[Any], kind: str = "structured_profile") -> dict[str, Any]:
+    """What the database holds of a kind of work; times in seconds."""
+    query = "select * from loom.work_kind where kind = %s"
     with conn.cursor(row_factory=dict_row) as cursor:
-        row = cursor.execute(query).fetchone()
+        row = cursor.execute(query, (kind,)).fetchone()
     assert row is not None
     return {
         name: value.total_seconds() if isinstance(value, timedelta) else value
@@ -107,14 +107,53 @@ DEFAULTS = {
     "backoff_cap": 21600,
     "refusal_retry": 21600,
     "lease": 300,
+    "memory_types": ["semantic", "preference", "decision"],
+    "char_limit": 65536,
+    "recipe": None,
+    "recipe_rev": None,
+    "enabled_at": None,
+}
+FOLD: dict[str, Any] = {
+    **DEFAULTS,
+    "kind": "profile_consolidation",
+    "label": "consolidated_profile",
+    "enabled": False,
+    "memory_types": ["preference", "decision"],
+    "char_limit": 8192,
+    "recipe": "fold-1",
+    "recipe_rev": 0,
 }
 
 
 def test_the_settings_defaults_are_those_of_a_new_database(clean_database: Database) -> None:
     conn = clean_database.connect()
-    assert work_kind(conn) == DEFAULTS
-    heeded = Heeded.of(Settings.from_environment({}))
-    migrate(clean_database.dsn(), heeded=heeded, log=lambda _line: None)
+    for _ in range(2):
+        assert work_kind(conn) == DEFAULTS
+        assert work_kind(conn, FOLD["kind"]) == FOLD
+        heeded = Heeded.of(Settings.from_environment({}))
+        migrate(clean_database.dsn(), heeded=heeded, log=lambda _line: None)
+
+
+def test_each_setting_of_the_fold_reaches_its_column(clean_database: Database) -> None:
+    names = {field.name for field in fields(Settings)}
+    told = {"COOLDOWN_SECONDS": 7, "MEMORY_LIMIT": 8, "MAX_USERS_PER_PASS": 9}
+    assert {f"profile_consolidation_{name.lower()}" for name in (*told, "ENABLED")} == {
+        name for name in names if name.startswith("profile_consolidation_")
+    }
+    prefix = "LOOM_PROFILE_CONSOLIDATION_"
+    wanted = {f"{prefix}{name}": str(value) for name, value in told.items()}
+    conn = clean_database.connect()
+    # Each time it is switched on all are to be looked at again; said again it is nothing new.
+    for switch, rev in (("off", 0), ("on", 1), ("on", 1), ("off", 1), ("on", 2)):
+        settings = Settings.from_environment({**wanted, f"{prefix}ENABLED": switch})
+        migrate(clean_database.dsn(), heeded=Heeded.of(settings), log=lambda _line: None)
+        held = work_kind(conn, FOLD["kind"])
+        assert (held.pop("enabled_at") is None) == (rev == 0)
+        assert {**held, "enabled_at": None} == {
+            **FOLD,
+            **{"enabled": switch == "on", "recipe_rev": rev},
+            **{"cooldown": 7, "memory_limit": 8, "max_users_per_pass": 9},
+        }
     assert work_kind(conn) == DEFAULTS
 
 

@@ -7,9 +7,14 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
 from loom.settings import Settings
-from loom.worker.handlers import Handler, structured_profile
+from loom.worker.handlers import Handler
+from loom.worker.handlers.builder import Builder
+from loom.worker.handlers.profile_consolidation import ProfileFolds
 from loom.worker.handlers.structured_profile import StructuredProfiles
 from loom.worker.model import ModelClient
+
+BUILDERS: tuple[type[Builder], ...] = (StructuredProfiles, ProfileFolds)
+"""One a kind of work. Whether a kind is switched on is for the database to say."""
 
 log = logging.getLogger("loom.worker")
 
@@ -28,5 +33,4 @@ async def configured(settings: Settings) -> AsyncIterator[Mapping[str, Handler]]
         settings.model,
         settings.model_timeout_seconds,
     ) as model:
-        base_tokens = settings.llm_max_tokens(structured_profile.KIND)
-        yield {structured_profile.KIND: StructuredProfiles(model, base_tokens)}
+        yield {each.kind: each(model, settings.llm_max_tokens(each.kind)) for each in BUILDERS}

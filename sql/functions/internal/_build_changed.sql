@@ -1,5 +1,5 @@
 create or replace function loom._build_changed(
-  p_state loom.user_state, p_change loom.source_change, p_at timestamptz
+  p_kind text, p_state loom.user_state, p_change loom.source_change, p_at timestamptz
 ) returns void
 language plpgsql volatile
 set search_path = loom, pg_temp
@@ -14,11 +14,14 @@ begin
   left join loom.profile_schema as schema on schema.org = p_state.org and schema.namespace = p_state.namespace
   left join loom.build as build
     on build.org = p_state.org and build.namespace = p_state.namespace and build.user_id = p_state.user_id
-      and build.kind = 'structured_profile'
-  where worked.kind = 'structured_profile';
+      and build.kind = p_kind
+  where worked.kind = p_kind;
+  if (v.kind).recipe is not null then
+    v.schema := loom._recipe(v.kind, p_state.org, p_state.namespace);
+  end if;
   v_new := v.build;
   if v_new.org is null then
-    v_new := loom._build_new(p_state, 'structured_profile', v.schema);
+    v_new := loom._build_new(p_state, p_kind, v.schema);
   end if;
   if p_change.profile_row then
     v_new.row_state := p_change.row_state;
@@ -34,5 +37,5 @@ begin
   end if;
 end
 $$;
-comment on function loom._build_changed(loom.user_state, loom.source_change, timestamptz) is
-  'After a change of a user''s sources or of the row built from them: lists the build when it has fallen behind. A refusal ends with such a change. Rings when it is due now.';
+comment on function loom._build_changed(text, loom.user_state, loom.source_change, timestamptz) is
+  'After a change of the sources that a kind of work reads of a user, or of the row built from them: lists the build when it has fallen behind. A refusal ends with such a change. Rings when it is due now.';

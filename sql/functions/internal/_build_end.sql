@@ -11,6 +11,7 @@ declare
 begin
   select * into v_state from loom.user_state
   where org = p_build.org and namespace = p_build.namespace and user_id = p_build.user_id;
+  v_state := loom._state_of_kind(v_state, p_kind.kind);
   p_build := loom._build_tried(p_build, p_leased, v_state, p_kind, p_at);
   if p_outcome in ('requeued', 'refused', 'nothing') then
     p_build.last_error := p_reason;

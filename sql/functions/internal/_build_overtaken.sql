@@ -15,7 +15,8 @@ begin
   return case
     when p_build.read_ids is null then 'NOT_READ'
     when v_epoch is distinct from p_build.lease_epoch then 'ERASED'
-    when p_schema.schema_sha256 is distinct from p_build.lease_sha256 then 'SCHEMA_CHANGED'
+    when p_schema.schema_sha256 is distinct from p_build.lease_sha256 then
+      case when p_schema.schema_sha256 is null and p_build.kind = 'profile_consolidation' then 'SWITCHED_OFF' else 'SCHEMA_CHANGED' end
     when v_part <> p_build.read_part or v_left <> cardinality(p_build.read_ids) then 'SOURCES_CHANGED'
     -- Not at the cap: the call may have brought the org there, and is paid for.
     when p_build.read_ids <> '{}' and loom._model_stop(p_build.org, loom._now()) = 'MODEL_CALLS_OFF' then 'MODEL_CALLS_OFF'
@@ -23,4 +24,4 @@ begin
 end
 $$;
 comment on function loom._build_overtaken(loom.build, loom.profile_schema) is
-  'What has changed since a lease was given and its sources were read, so that nothing may be written: an erasure, the schema, a fact that was read (edited, dated anew or gone), the org''s leave to call a model. Null: all is as it was.';
+  'What has changed since a lease was given and its sources were read, so that nothing may be written: an erasure, the schema or the kind''s switch, a fact that was read (edited, dated anew or gone), the org''s leave to call a model. Null: all is as it was.';

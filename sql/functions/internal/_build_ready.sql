@@ -15,7 +15,7 @@ declare
   v_row loom.memory;
   v_refusal text;
 begin
-  v_state := loom._state_try(v_org, v_namespace, p_user_id, p_at);
+  v_state := loom._state_of_kind(loom._state_try(v_org, v_namespace, p_user_id, p_at), v_kind);
   select * into v_old from loom.build
   where org = v_org and namespace = v_namespace and kind = v_kind and user_id = p_user_id;
   if v_state.org is null then

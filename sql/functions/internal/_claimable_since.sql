@@ -28,7 +28,7 @@ begin
       select state from loom.user_state as state
       where org = v_org and namespace = v_namespace and user_id = (unseen.build).user_id limit 1
     ) as theirs
-    where loom._build_behind(unseen.build, theirs.state, v_sha256);
+    where loom._build_behind(unseen.build, loom._state_of_kind(theirs.state, p_kind), v_sha256);
     v_since := case when found then p_schema.updated_at end;
   end if;
   -- Not while it was held, which may have ended a moment ago.

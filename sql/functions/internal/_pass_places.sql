@@ -2,10 +2,12 @@ create or replace function loom._pass_places(p_kind text, p_at timestamptz) retu
 language plpgsql stable rows 20
 set search_path = loom, pg_temp
 as $$
+declare
+  v_kind loom.work_kind := loom._kind_of_work(p_kind);
 begin
   return query
     select share.* from loom.pass_share as share
-    join loom.profile_schema as schema on schema.org = share.org and schema.namespace = share.namespace
+    cross join lateral loom._work_schema(v_kind, share.org, share.namespace) as schema
     where share.kind = p_kind and share.share_left > 0 and not share.held
       and loom._namespace_due(schema, share.kind, p_at)
     order by share.org, share.namespace;

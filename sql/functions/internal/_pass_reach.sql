@@ -4,17 +4,16 @@ set search_path = loom, pg_temp
 set plan_cache_mode = force_generic_plan
 as $$
 declare
+  v_kind loom.work_kind := loom._kind_of_work(p_pass.kind);
   v_walked integer := 0;
   v_reached integer := 0;
   v_schema loom.profile_schema;
 begin
   loop
     for v_schema in
-      select * from loom.profile_schema
-      where (org, namespace) > (p_pass.rotation_org, p_pass.rotation_namespace) and json_schema is not null
-        and (not p_pass.wrapped or (org, namespace) <= (p_pass.start_org, p_pass.start_namespace))
-      order by org, namespace
-      limit 1000 - v_walked
+      select * from loom._work_places(v_kind, p_pass.rotation_org, p_pass.rotation_namespace,
+        case when p_pass.wrapped then p_pass.start_org end, case when p_pass.wrapped then p_pass.start_namespace end,
+        1000 - v_walked)
     loop
       v_walked := v_walked + 1;
       p_pass.rotation_org := v_schema.org;
@@ -39,4 +38,4 @@ begin
 end
 $$;
 comment on function loom._pass_reach(loom.pass, timestamptz) is
-  'Goes on in the rotation, over at most 1,000 namespaces with a schema, and gives a place in the pass to those with something to do, to no more of them than it has budget for.';
+  'Goes on in the rotation, over at most 1,000 namespaces where the kind may build, and gives a place in the pass to those with something to do, to no more of them than it has budget for.';

@@ -3,6 +3,7 @@ language plpgsql volatile
 set search_path = loom, pg_temp
 as $$
 declare
+  v_kind loom.work_kind := loom._kind_of_work(p_pass.kind);
   v_shared integer;
 begin
   -- To those just reached; when the pass has reached all, what they leave goes to those that used
@@ -10,7 +11,7 @@ begin
   with due as (
     select share.org, share.namespace, share.share = 0 as new, bool_or(share.share = 0) over () as any_new
     from loom.pass_share as share
-    join loom.profile_schema as schema on schema.org = share.org and schema.namespace = share.namespace
+    cross join lateral loom._work_schema(v_kind, share.org, share.namespace) as schema
     where share.kind = p_pass.kind and share.share_left = 0
       and loom._namespace_due(schema, share.kind, p_at)
   ), waiting as (

@@ -18,6 +18,7 @@ begin
     end if;
     update loom.user_state
     set source_digest = source_digest # v_change.part, source_count = source_count + v_change.added,
+      fold_digest = fold_digest # v_change.fold_part, fold_count = fold_count + v_change.fold_added,
       sources_changed_at = case when v_change.part = 0::bit(128) then sources_changed_at else v_now end,
       next_change_at = case when v_change.moments then v_next else next_change_at end, rev = rev + 1
     where org = v_change.org and namespace = v_change.namespace and user_id = v_change.user_id
@@ -27,7 +28,12 @@ begin
         message = 'memory rows were written without their user''s state row',
         hint = 'Write memory rows through Loom''s operations, which enter the org and lock that row first.';
     end if;
-    perform loom._build_changed(v_state, v_change, v_now);
+    if v_change.part <> 0::bit(128) or v_change.moments or v_change.profile_row then
+      perform loom._build_changed('structured_profile', v_state, v_change, v_now);
+    end if;
+    if v_change.fold_part <> 0::bit(128) or v_change.fold_moments or v_change.fold_row then
+      perform loom._fold_changed(v_state, v_change, v_now);
+    end if;
   end loop;
 end
 $$;

@@ -1,4 +1,4 @@
-create or replace function loom._work_due_count(p_kind text, p_most integer, p_at timestamptz) returns bigint
+create or replace function loom._work_due_count(p_kind loom.work_kind, p_most integer, p_at timestamptz) returns bigint
 language plpgsql stable
 set search_path = loom, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -6,18 +6,20 @@ as $$
 declare
   v_due bigint;
 begin
+  -- Of a kind that builds by a recipe what is due is not kept while it is switched off.
+  if p_kind.recipe is not null and not p_kind.enabled then
+    return 0;
+  end if;
   select count(*) into v_due
-  from (select from loom.build where kind = p_kind and due_at <= p_at order by due_at limit p_most) as due;
+  from (select from loom.build where kind = p_kind.kind and due_at <= p_at order by due_at limit p_most) as due;
   if v_due < p_most then
     -- And whom nobody has looked at since the schema changed.
     select v_due + count(*) into v_due
     from (
-      select from (
-        select * from loom.profile_schema where json_schema is not null order by org, namespace limit 1000
-      ) as schema
+      select from loom._work_places(p_kind, '', '', null, null, 1000) as schema
       cross join lateral (
         select from loom.build
-        where org = schema.org and namespace = schema.namespace and kind = p_kind and schema_rev < schema.schema_rev
+        where org = schema.org and namespace = schema.namespace and kind = p_kind.kind and schema_rev < schema.schema_rev
           and lease_id is null and (due_at <= p_at) is not true
         order by schema_rev limit p_most
       ) as unseen
@@ -27,5 +29,5 @@ begin
   return v_due;
 end
 $$;
-comment on function loom._work_due_count(text, integer, timestamptz) is
-  'How many users a claim is to look at, held ones too; it counts no further than so many, and looks for changed schemas in the first 1,000 namespaces.';
+comment on function loom._work_due_count(loom.work_kind, integer, timestamptz) is
+  'How many users a claim is to look at, held ones too; it counts no further than so many, and looks for changed schemas in the first 1,000 namespaces. None of a fold that is switched off.';

@@ -12,9 +12,7 @@ begin
   end if;
   select * into v_pass from loom.pass where kind = p_kind.kind;
   select min(loom._claimable_since(schema, p_kind.kind, p_at)) into v_since
-  from (
-    select * from loom.profile_schema where json_schema is not null order by org, namespace limit 1000
-  ) as schema
+  from loom._work_places(p_kind, '', '', null, null, 1000) as schema
   -- Most have nothing to do.
   where coalesce(
       (select true from loom.build
@@ -37,4 +35,4 @@ begin
 end
 $$;
 comment on function loom._work_oldest(loom.work_kind, timestamptz) is
-  'Since when workers could have claimed what has been due longest, of the first 1,000 namespaces with a schema.';
+  'Since when workers could have claimed what has been due longest, of the first 1,000 namespaces where the kind may build.';

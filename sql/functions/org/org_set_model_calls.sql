@@ -20,8 +20,9 @@ begin
   perform loom._audit(v_caller.org, v_caller.actor, v_caller.called_at, 'org.set_model_calls',
     jsonb_build_object('enabled', v_enabled));
   if v_enabled and exists (
-    select from loom.profile_schema as schema cross join loom.work_kind as worked
-    where schema.org = v_caller.org and loom._namespace_due(schema, worked.kind, v_caller.called_at)
+    select from loom.namespace as place cross join loom.work_kind as worked
+    cross join lateral loom._work_schema(worked, place.org, place.name) as schema
+    where place.org = v_caller.org and worked.enabled and loom._namespace_due(schema, worked.kind, v_caller.called_at)
   ) then
     perform loom._ring();
   end if;

@@ -6,14 +6,19 @@ as $$
 begin
   perform loom._sources_changed(array(
     select row(org, namespace, user_id, bit_xor(coalesce(part, 0::bit(128))), sum(sign * counts),
-      bool_or(moment), bool_or(built), max(row_state))::loom.source_change
+      bool_or(moment), bool_or(label = 'structured_profile'), max(row_state) filter (where label = 'structured_profile'),
+      bit_xor(case when folds and part is not null then part else 0::bit(128) end),
+      sum(case when folds then sign * counts else 0 end), bool_or(folds and moment),
+      bool_or(label = 'consolidated_profile'), max(row_state) filter (where label = 'consolidated_profile')
+      )::loom.source_change
     from (
       select org, namespace, user_id, source_part as part, -1 as sign, (source_part is not null)::integer as counts,
-        changes_at is not null as moment,
-        memory_key = 'structured_profile' and agent = '-' and session_id = '-' as built, null as row_state
+        memory_type in ('preference', 'decision') as folds, changes_at is not null as moment,
+        case when agent = '-' and session_id = '-' and memory_key in ('structured_profile', 'consolidated_profile')
+          then memory_key else '' end as label, null as row_state
       from old_rows
     ) as changed
-    where user_id <> '-' and (part is not null or moment or built)
+    where user_id <> '-' and (part is not null or moment or label <> '')
     group by org, namespace, user_id
     order by org, namespace, user_id));
   return null;

@@ -9,14 +9,13 @@ declare
   v_kind loom.work_kind := loom._kind_of_work(p_kind);
   v_now timestamptz := loom._now();
   v_model_calls boolean := loom._model_calls(v_org);
-  v_schema loom.profile_schema;
+  v_schema loom.profile_schema := loom._work_schema(v_kind, v_org, p_namespace);
   v_most integer;
   v_user text;
   v_ready boolean;
   v_all_held boolean;
   v_users text[] := '{}';
 begin
-  select * into v_schema from loom.profile_schema where org = v_org and namespace = p_namespace;
   select least(p_limit, share_left, budget_left) into v_most
   from loom.pass join loom.pass_share using (kind)
   where pass.kind = p_kind and pass_share.org = v_org and pass_share.namespace = p_namespace

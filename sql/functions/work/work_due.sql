@@ -15,7 +15,7 @@ begin
     v_pass := loom._pass_close(v_pass, interval '0', v_now);
   end if;
   if v_pass.opened_at is null then
-    if v_pass.not_before > v_now and not loom._anything_due(p_kind, v_pass.closed_at, v_now) then
+    if v_pass.not_before > v_now and not loom._anything_due(v_kind, v_pass.closed_at, v_now) then
       return;
     end if;
     v_pass := loom._pass_open(v_pass, v_kind, v_now);

@@ -24,9 +24,10 @@ begin
     return jsonb_build_object('found', false);
   end if;
   v_kind := loom._kind_of_work(v_build.kind);
-  select * into v_schema from loom.profile_schema where org = v_org and namespace = v_build.namespace;
+  v_schema := loom._work_schema(v_kind, v_org, v_build.namespace);
   select * into v_state from loom.user_state
   where org = v_org and namespace = v_build.namespace and user_id = v_build.user_id;
+  v_state := loom._state_of_kind(v_state, v_build.kind);
   v_build := loom._build_failed(v_build, v_state, v_kind, p_outcome, p_error, p_retry_seconds, v_now);
   v_build := loom._build_look(v_build, v_state, v_kind, v_schema, v_now);
   perform loom._build_store(v_build);

@@ -10,7 +10,7 @@ declare
   v_kinds jsonb := '{}';
 begin
   for v_kind in select * from loom.work_kind order by kind loop
-    v_due := loom._work_due_count(v_kind.kind, v_most + 1, v_now);
+    v_due := loom._work_due_count(v_kind, v_most + 1, v_now);
     v_kinds := v_kinds || jsonb_build_object(v_kind.kind, jsonb_build_object(
       'due', least(v_due, v_most), 'due_is_more', v_due > v_most,
       'oldest_due_seconds', extract(epoch from v_now - loom._work_oldest(v_kind, v_now)),

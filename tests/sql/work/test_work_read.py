@@ -64,6 +64,7 @@ def test_it_tells_schema_and_facts(db: Connection, digest: str) -> None:
         "estimate": 84,
         "schema_sha256": digest,
         "current": True,
+        "char_limit": 65536,
         "model_calls": True,
         "source_count": 1,
         "sources": [

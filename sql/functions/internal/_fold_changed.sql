@@ -1,0 +1,25 @@
+create or replace function loom._fold_changed(
+  p_state loom.user_state, p_change loom.source_change, p_at timestamptz
+) returns void
+language plpgsql volatile
+set search_path = loom, pg_temp
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_kind text := 'profile_consolidation';
+begin
+  -- While nobody folds, its user only has to be known: with the first source, a moment that may make one, its row.
+  if not (p_change.fold_row or p_change.fold_moments or p_state.fold_count = p_change.fold_added) then
+    perform from loom.work_kind where kind = v_kind and enabled;
+    if not found then
+      return;
+    end if;
+  end if;
+  p_change.part := p_change.fold_part;
+  p_change.profile_row := p_change.fold_row;
+  p_change.row_state := p_change.fold_row_state;
+  perform loom._build_changed(v_kind, loom._state_of_kind(p_state, v_kind), p_change, p_at);
+end
+$$;
+comment on function loom._fold_changed(loom.user_state, loom.source_change, timestamptz) is
+  'After a change of what the fold reads of a user, or of the section that it writes. While it is switched off what is due is not kept: all are looked at again when it is switched on.';
