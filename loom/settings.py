@@ -340,7 +340,8 @@ class Settings:
         metadata=_about(
             _model_url,
             "The OpenAI-compatible endpoint that builds structured profiles and folds, up to the "
-            "`/v1`. Unset, or without `LOOM_MODEL`: no model is called, builds wait, and all else works.",
+            "`/v1`. Unset, or without `LOOM_MODEL`: no model is called, builds wait, and all else "
+            "works.",
         ),
     )
     model_api_key: str | None = field(

@@ -151,8 +151,9 @@ class Builder(ABC):
 
 
 async def _write(lease: Lease, built: Built | None = None) -> None:
+    answer, sources = (built.answer, built.sources) if built else (None, None)
     try:
-        written = await lease.complete(built and built.answer, built and built.sources)
+        written = await lease.complete(answer, sources)
     except psycopg.Error as error:
         if error.sqlstate != _TOO_LONG:
             raise

@@ -6,7 +6,7 @@ as $$
 declare
   v_kind loom.work_kind := loom._kind_of_work(p_build.kind);
   v_recipe loom.profile_schema := loom._work_schema(v_kind, p_build.org, p_build.namespace);
-  v_reason text := loom._build_overtaken(p_build, v_recipe);
+  v_reason text := loom._build_overtaken(p_build, v_kind, v_recipe);
 begin
   if v_reason is not null then
     return loom._build_end(loom._build_unlease(p_build), p_build, v_kind, v_recipe, 'requeued', v_reason, p_at);

@@ -8,7 +8,7 @@ as $$
 declare
   v_kind loom.work_kind := loom._kind_of_work(p_build.kind);
   v_schema loom.profile_schema := loom._work_schema(v_kind, p_build.org, p_build.namespace);
-  v_reason text := loom._build_overtaken(p_build, v_schema);
+  v_reason text := loom._build_overtaken(p_build, v_kind, v_schema);
   v_answer jsonb;
 begin
   if v_reason is not null then
