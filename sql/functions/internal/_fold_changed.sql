@@ -8,10 +8,15 @@ as $$
 declare
   v_kind text := 'profile_consolidation';
 begin
-  -- While nobody folds, its user only has to be known: with the first source, a moment that may make one, its row.
-  if not (p_change.fold_row or p_change.fold_moments or p_state.fold_count = p_change.fold_added) then
+  if not p_change.fold_row then
     perform from loom.work_kind where kind = v_kind and enabled;
     if not found then
+      -- While nobody folds, a user only has to be known: from the first source on, or a moment that may make one.
+      if p_change.fold_moments or p_state.fold_count = p_change.fold_added then
+        insert into loom.build (org, namespace, kind, user_id)
+        values (p_state.org, p_state.namespace, v_kind, p_state.user_id)
+        on conflict (org, namespace, kind, user_id) do nothing;
+      end if;
       return;
     end if;
   end if;

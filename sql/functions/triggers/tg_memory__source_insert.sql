@@ -7,8 +7,8 @@ begin
   perform loom._sources_changed(array(
     select row(org, namespace, user_id, bit_xor(coalesce(part, 0::bit(128))), sum(sign * counts),
       bool_or(moment), bool_or(label = 'structured_profile'), max(row_state) filter (where label = 'structured_profile'),
-      bit_xor(case when folds and part is not null then part else 0::bit(128) end),
-      sum(case when folds then sign * counts else 0 end), bool_or(folds and moment),
+      coalesce(bit_xor(part) filter (where folds), 0::bit(128)), coalesce(sum(sign * counts) filter (where folds), 0),
+      coalesce(bool_or(moment) filter (where folds), false),
       bool_or(label = 'consolidated_profile'), max(row_state) filter (where label = 'consolidated_profile')
       )::loom.source_change
     from (

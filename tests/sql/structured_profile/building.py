@@ -1,4 +1,5 @@
-"""Schemas, facts and the steps of a worker, as the tests of structured profiles take them."""
+"""Schemas, facts and the steps of a worker, as the tests of structured profiles take them, and with
+another `kind` those of the fold."""
 
 from __future__ import annotations
 
@@ -16,6 +17,7 @@ from tests.databases import Clock
 from tests.sql.doors import IDENTITY
 
 KIND = "structured_profile"
+FOLD = "profile_consolidation"
 
 NAME = {"name": {"type": "string", "description": "What to call them"}}
 NAME_AND_CITY = {**NAME, "city": {"type": "string", "description": "Where they live"}}
@@ -82,15 +84,15 @@ def _answer(conn: Connection, statement: str, *arguments: Any) -> Any:
     return row[0]
 
 
-def settings(conn: Connection, **wanted: Any) -> None:
+def settings(conn: Connection, kind: str = KIND, **wanted: Any) -> None:
     """Sets waits and bounds, as the applier does."""
-    conn.execute("select loom.work_settings(%s, %s)", (KIND, Jsonb(wanted)))
+    conn.execute("select loom.work_settings(%s, %s)", (kind, Jsonb(wanted)))
 
 
-def due(conn: Connection) -> dict[str, int]:
+def due(conn: Connection, kind: str = KIND) -> dict[str, int]:
     """What `work_due` answers: "namespace" or "org/namespace" and what is left of its share."""
     with as_worker(conn), conn.cursor(row_factory=dict_row) as cursor:
-        rows = cursor.execute("select * from loom.work_due(%s)", (KIND,)).fetchall()
+        rows = cursor.execute("select * from loom.work_due(%s)", (kind,)).fetchall()
     return {
         row["namespace"] if row["org"] == "acme" else f"{row['org']}/{row['namespace']}": row[
             "share_left"
@@ -100,12 +102,17 @@ def due(conn: Connection) -> dict[str, int]:
 
 
 def claim(
-    conn: Connection, limit: int = 1000, *, namespace: str = "main", org: str = "acme"
+    conn: Connection,
+    limit: int = 1000,
+    *,
+    namespace: str = "main",
+    org: str = "acme",
+    kind: str = KIND,
 ) -> list[Lease]:
     """What `work_claim` answers."""
     with as_worker(conn):
         rows = conn.execute(
-            "select * from loom.work_claim(%s, %s, %s, %s)", (org, namespace, KIND, limit)
+            "select * from loom.work_claim(%s, %s, %s, %s)", (org, namespace, kind, limit)
         ).fetchall()
     return [Lease(*row) for row in rows]
 
@@ -116,19 +123,19 @@ def users(leases: Sequence[Lease]) -> list[str]:
 
 def take(conn: Connection, limit: int = 1000, **place: Any) -> list[str]:
     """Opens or continues a pass, claims, and says whom; a pass's two steps in one."""
-    due(conn)
+    due(conn, place.get("kind", KIND))
     return users(claim(conn, limit, **place))
 
 
-def rest(conn: Connection, clock: Clock, seconds: float) -> None:
+def rest(conn: Connection, clock: Clock, seconds: float, kind: str = KIND) -> None:
     """A worker that finds nothing to do lets its pass end; then time goes by."""
-    assert due(conn) == {}
+    assert due(conn, kind) == {}
     clock.advance(seconds=seconds)
 
 
 def lease(conn: Connection, user: str = "u1", **place: Any) -> Lease:
     """Claims the one user that is due."""
-    due(conn)
+    due(conn, place.get("kind", KIND))
     (taken,) = claim(conn, **place)
     assert taken.user_id == user
     return taken
@@ -184,7 +191,11 @@ def model_call(
 
 
 def used(
-    conn: Connection, *calls: int | Answer, taken: Lease | None = None, org: str = "acme"
+    conn: Connection,
+    *calls: int | Answer,
+    taken: Lease | None = None,
+    org: str = "acme",
+    kind: str = KIND,
 ) -> None:
     """Records calls (a number: of so many tokens), under a lease or under one that is over."""
     told = [model_call(each, 0) if isinstance(each, int) else each for each in calls]
@@ -192,7 +203,7 @@ def used(
         conn,
         "select loom.work_used(%s, %s, %s, %s, 'gpt', %s)",
         *(taken.org, taken.namespace, taken.lease_id) if taken else (org, "main", uuid4()),
-        *(KIND, Jsonb(told)),
+        *(kind, Jsonb(told)),
     )
 
 
@@ -201,12 +212,12 @@ def cap(conn: Connection, tokens: int | None) -> None:
     conn.execute("select loom.model_daily_token_cap(%s)", (tokens,))
 
 
-def metrics(conn: Connection) -> Answer:
-    """What `work_metrics` tells of structured profiles."""
+def metrics(conn: Connection, kind: str = KIND) -> Answer:
+    """What `work_metrics` tells of a kind of work."""
     with acting_as(conn, "loom_gateway"):
         row = conn.execute("select loom.work_metrics()").fetchone()
     assert row is not None
-    return row[0]["kinds"][KIND]  # type: ignore[no-any-return]
+    return row[0]["kinds"][kind]  # type: ignore[no-any-return]
 
 
 def finish(conn: Connection, taken: Lease, answer: Any = None, sources: Any = None) -> Answer:
@@ -234,17 +245,20 @@ def status(conn: Connection, user: str = "u1", **fields: Any) -> str:
     return served(conn, user, **fields)["status"]  # type: ignore[no-any-return]
 
 
-def build_row(conn: Connection, user: str = "u1", *, namespace: str = "main") -> Answer:
+def build_row(
+    conn: Connection, user: str = "u1", *, namespace: str = "main", kind: str = KIND
+) -> Answer:
     """The user's row of loom.build; empty where there is none."""
     with conn.cursor(row_factory=dict_row) as cursor:
         row = cursor.execute(
-            "select * from loom.build where org = 'acme' and namespace = %s and user_id = %s",
-            (namespace, user),
+            "select * from loom.build"
+            " where org = 'acme' and namespace = %s and user_id = %s and kind = %s",
+            (namespace, user, kind),
         ).fetchone()
     return row or {}
 
 
-def pass_row(conn: Connection) -> Answer:
+def pass_row(conn: Connection, kind: str = KIND) -> Answer:
     with conn.cursor(row_factory=dict_row) as cursor:
-        row = cursor.execute("select * from loom.pass where kind = %s", (KIND,)).fetchone()
+        row = cursor.execute("select * from loom.pass where kind = %s", (kind,)).fetchone()
     return row or {}

@@ -1,4 +1,5 @@
-"""What each user's source digest must be, worked out from the rows alone by rules of its own.
+"""What each user's source digests must be, worked out from the rows alone by rules of its own: that
+of all sources, and that of those among them which the fold reads.
 
 A fact's moments are those at which time alone changes the digest: the end of a source, or of a row
 that is no source but holds back a younger twin that would be one.
@@ -35,7 +36,8 @@ from loom.memory
 """
 _STATES = """
 select (org, namespace, user_id)::text, org::text, namespace::text, user_id::text,
-  source_digest::text as digest, source_count, next_change_at, sources_changed_at
+  source_digest::text as digest, source_count, next_change_at, sources_changed_at,
+  fold_digest::text as fold_digest, fold_count
 from loom.user_state
 """
 
@@ -112,6 +114,8 @@ class State:
     count: int
     next_change_at: datetime | None
     sources_changed_at: datetime | None
+    fold_digest: int
+    fold_count: int
 
 
 @dataclass(frozen=True)
@@ -149,8 +153,10 @@ def stored_rows(conn: Connection) -> list[Row]:
 def states(conn: Connection) -> dict[Owner, State]:
     """What is kept of each user."""
     return {
-        (org, namespace, user): State(bits(digest), count, following, changed)
-        for _, org, namespace, user, digest, count, following, changed in conn.execute(_STATES)
+        (org, namespace, user): State(bits(digest), count, following, changed, bits(fold), folded)
+        for _, org, namespace, user, digest, count, following, changed, fold, folded in (
+            conn.execute(_STATES)
+        )
     }
 
 
@@ -170,6 +176,21 @@ def sources(rows: Iterable[Row], at: datetime) -> dict[Owner, Sources]:
         if row.eligible(at):
             found[row.owner].parts[row.memory_id] = row.hashed()
     return dict(found)
+
+
+def folded(rows: Iterable[Row], at: datetime) -> dict[Owner, Sources]:
+    """The same of those that the fold reads."""
+    types = {row.memory_id: row.memory_type for row in rows}
+    return {
+        owner: Sources(
+            {
+                memory_id: part
+                for memory_id, part in told.parts.items()
+                if types[memory_id] in {"preference", "decision"}
+            }
+        )
+        for owner, told in sources(rows, at).items()
+    }
 
 
 def moments(rows: Iterable[Row], at: datetime) -> dict[Owner, datetime]:
@@ -202,7 +223,7 @@ def held_back(rows: list[Row], at: datetime) -> dict[Owner, set[datetime]]:
 
 
 def check(conn: Connection, at: datetime, rows: list[Row] | None = None) -> None:
-    """Holds every user's digest, count, parts and next moment to the rules.
+    """Holds every user's digests, counts, parts and next moment to the rules.
 
     Of a user whose next moment has passed nothing is known but that; else all must hold at `at`:
     the digest is that of the sources, and the next moment is the first at which that changes, or an
@@ -210,6 +231,7 @@ def check(conn: Connection, at: datetime, rows: list[Row] | None = None) -> None
     """
     rows = stored_rows(conn) if rows is None else rows
     expected, firsts, early = sources(rows, at), moments(rows, at), held_back(rows, at)
+    for_fold = folded(rows, at)
     kept = states(conn)
     unsettled = {
         owner
@@ -220,6 +242,8 @@ def check(conn: Connection, at: datetime, rows: list[Row] | None = None) -> None
     for owner in set(kept) - unsettled:
         state, told = kept[owner], expected.get(owner, NOTHING)
         assert (state.digest, state.count) == (told.digest, told.count), owner
+        fold = for_fold.get(owner, NOTHING)
+        assert (state.fold_digest, state.fold_count) == (fold.digest, fold.count), owner
         first, following = firsts.get(owner), state.next_change_at
         if following != first:
             assert following is not None and following in early[owner], (owner, following, first)

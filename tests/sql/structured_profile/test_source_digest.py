@@ -15,7 +15,14 @@ from tests.calls import Answer, Connection, operate
 from tests.databases import Clock
 from tests.sql.doors import execute
 from tests.sql.facts import NOON
-from tests.sql.structured_profile.source_rules import check, moments, states, stored_rows
+from tests.sql.structured_profile.building import FOLD
+from tests.sql.structured_profile.building import settings as switch
+from tests.sql.structured_profile.source_rules import (
+    check,
+    moments,
+    states,
+    stored_rows,
+)
 from tests.sql.worker_rows import worker_writes
 
 # Most steps meet in one identity, so that they find rows there, and these have twins.
@@ -25,7 +32,9 @@ PLACES = st.sampled_from(
     + [{**PLACE, "user_id": user} for user in ("u2", "u2", "-")]
     + [{**PLACE, "namespace": "other"}, {**PLACE, "agent": "-"}, {**PLACE, "session_id": "s"}]
 )
-KEYS = st.sampled_from(["a", "a", "b", "b", "c", "d", "structured_profile"])
+KEYS = st.sampled_from(
+    ["a", "a", "b", "b", "b", "c", "d", "d", "structured_profile", "consolidated_profile"]
+)
 TAGS = st.sampled_from(["forget", "about:other", "attribute:health", "t", "attribute", "about:me"])
 # Seconds from now, and those of other steps again: moments fall together.
 SPANS = st.sampled_from([-60.0, 0.0, 0.000001, 0.000002, 1.0, 60.0, 60.0, 120.0])
@@ -34,7 +43,10 @@ SET = st.fixed_dictionaries(
     {"value": st.sampled_from(["x", "x", "x", "y", {"k": [1]}, "a katholisch cook", None])},
     optional={
         "memory_type": st.sampled_from(
-            ["semantic", "semantic", "preference", "decision", "episodic", "procedural", "profile"]
+            [
+                *("semantic", "semantic", "preference", "preference", "decision"),
+                *("episodic", "procedural", "profile"),
+            ]
         ),
         "tags": st.lists(TAGS, max_size=2),
         "confidence": st.sampled_from([1, 0.5, 0.123, 0]),
@@ -94,6 +106,7 @@ STEP = weighted(
     (1, "erase", st.sampled_from(["u1", "u2", "u2"])),
     (1, "keep house", st.integers(1, 3)),
     (1, "worker", st.sampled_from(["x", "z"])),
+    (1, "fold", st.booleans()),
     (1, "settle", st.none()),
     (5, "to a moment", st.tuples(st.integers(0, 9), st.integers(-1, 1))),
     (1, "wait", st.sampled_from([0.000001, 1.0, 60.0, 14 * 86400.0])),
@@ -172,6 +185,9 @@ class History:
     def _worker(self, value: str) -> None:
         worker_writes(self.conn, "structured_profile", value, user_id="u1")
 
+    def _fold(self, enabled: bool) -> None:
+        switch(self.conn, FOLD, enabled=enabled)
+
     def _wait(self, seconds: float) -> None:
         self.now = self.clock.advance(seconds=seconds)
 
@@ -203,6 +219,20 @@ class History:
                 assert state.next_change_at == self.following[owner]
             self.following[owner] = state.next_change_at
         self.check_twins()
+        self.check_known()
+
+    def check_known(self) -> None:
+        """Whoever has something to fold has a build; switched on, one that is listed, or that
+        nobody has looked at since."""
+        builds = self.conn.execute(
+            "select org::text, namespace::text, user_id::text,"
+            " not enabled or listed_at is not null or schema_rev < recipe_rev"
+            " from loom.build join loom.work_kind using (kind) where kind = %s",
+            (FOLD,),
+        ).fetchall()
+        known = {(org, namespace, user): is_known for org, namespace, user, is_known in builds}
+        for owner, state in states(self.conn).items():
+            assert state.fold_count == 0 or known.get(owner), owner
 
     def check_twins(self) -> None:
         """What repeats another row by `duplicate_of` is no source, whenever that is settled."""
