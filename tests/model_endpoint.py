@@ -82,6 +82,11 @@ def profile(values: Json, sources: Mapping[str, list[int]] | None = None) -> Ste
     return completion({"profile": values, "sources": sources or {}})
 
 
+def summary(text: object) -> Step:
+    """An answer of the form that is wanted for a fold."""
+    return completion({"summary": text})
+
+
 def cut_off(content: str = '{"profile": {"na') -> Step:
     """An answer that met its cap."""
     return completion(content, finish_reason="length")

@@ -1,4 +1,5 @@
-"""Users whose structured profiles a real worker builds, by a model that answers by script."""
+"""Users whose structured profiles and folds a real worker builds, by a model that answers by
+script."""
 
 from __future__ import annotations
 
@@ -11,15 +12,23 @@ import psycopg
 
 from loom.worker.handlers import Connection as WorkerConnection
 from loom.worker.handlers import Handler
-from loom.worker.handlers.structured_profile import KIND, StructuredProfiles
+from loom.worker.handlers.profile_consolidation import ProfileFolds
+from loom.worker.handlers.structured_profile import StructuredProfiles
 from loom.worker.main import Worker
 from loom.worker.model import ModelClient
 from loom.worker.runner import Runner
 from tests.calls import Answer, Connection
 from tests.databases import Clock, Database
-from tests.model_endpoint import ModelEndpoint, Request, Step, by_the_facts
+from tests.model_endpoint import ModelEndpoint, Request, Step, by_the_facts, summary
 from tests.sql.facts import NOON, fact
-from tests.sql.structured_profile.building import explained, served, set_schema
+from tests.sql.structured_profile.building import (
+    FOLD,
+    KIND,
+    explained,
+    served,
+    set_schema,
+    settings,
+)
 from tests.worker.test_worker import login
 
 MODEL = "scripted"
@@ -56,9 +65,38 @@ class Site:
         set_schema(conn, PROPERTIES)
         return cls(database, conn, clock)
 
+    @classmethod
+    def of_folds(cls, database: Database) -> Site:
+        """A database in which folds are switched on, and there is no schema."""
+        conn = database.connect()
+        clock = Clock(conn)
+        clock.set(NOON)
+        settings(conn, FOLD, enabled=True)
+        return cls(database, conn, clock)
+
     def tell(self, key: str, value: Any, user: str = "u1", **more: Any) -> Answer:
         """Write a fact."""
         return fact(self.conn, "set", user_id=user, memory_key=key, value=value, **more)
+
+    def prefer(self, key: str, value: Any, user: str = "u1", **more: Any) -> Answer:
+        """Write a preference."""
+        return self.tell(key, value, user, **{"memory_type": "preference", **more})
+
+    def fold_first(self) -> Answer:
+        """A fold of user u1's that is written; then another fact, and its cooldown is over."""
+        self.prefer("drink", "tea")
+        with ModelEndpoint(summary("Likes tea.")) as endpoint:
+            assert self.work(endpoint) == 1
+        before = self.folded()
+        assert (before["value"], before["version"]) == ("Likes tea.", 1)
+        self.prefer("drink", "coffee")
+        self.clock.advance(hours=1)
+        return before
+
+    def folded(self, user: str = "u1") -> Answer:
+        """The section that was folded for a user, as `memory.get` reads it."""
+        row = {"user_id": user, "memory_key": "consolidated_profile", "agent": "-"}
+        return fact(self.conn, "get", **row)
 
     def forget(self, key: str, user: str = "u1") -> None:
         fact(self.conn, "delete", user_id=user, memory_key=key)
@@ -110,7 +148,7 @@ class Site:
 def worker(
     database: Database, model: ModelClient, *, concurrency: int = 1, poll_seconds: float = 3600
 ) -> Worker:
-    """A worker that builds structured profiles with a model."""
+    """A worker that builds with a model."""
     return Worker(
         login(database),
         poll_seconds=poll_seconds,
@@ -121,7 +159,7 @@ def worker(
 
 def handlers(model: ModelClient) -> dict[str, Handler]:
     """What a worker with this model can do."""
-    return {KIND: StructuredProfiles(model, 32)}
+    return {KIND: StructuredProfiles(model, 32), FOLD: ProfileFolds(model, 1024)}
 
 
 def meanwhile(change: Callable[[], object]) -> Callable[[Request], Step]:

@@ -1,4 +1,4 @@
-"""Whose fold is due: nobody's while it is switched off, and everybody's bit by bit once it is on."""
+"""Whose fold is due: nobody's while it is off, and everybody's bit by bit once it is on."""
 
 from __future__ import annotations
 
@@ -224,6 +224,7 @@ def test_the_clock_alone_makes_a_fold_due_whose_first_source_comes_by_it(
         **{**U1, "memory_key": "a", "value": "tea", "memory_type": "preference"},
         **{"sensitivity": "high", "ttl_seconds": 60},
     )
+    clock.advance(seconds=1)
     prefers(db, "tea", memory_key="b")
     switch(db)
     assert take(db) == []
