@@ -92,6 +92,8 @@ class Runner:
         try:
             while not self._stopping.is_set() and len(resting) < len(self._handlers):
                 for kind, handler in self._handlers.items():
+                    if connection.closed:  # of no use to the other kinds either
+                        return done
                     if kind in resting or self._stopping.is_set():
                         continue
                     if await self._piece(kind, handler, connection):

@@ -16,6 +16,7 @@ from tests.databases import Clock, Database
 from tests.http.api import Api, detail, running, settings_for_tests
 from tests.sql.facts import NOON, fact
 from tests.sql.structured_profile.building import (
+    FOLD,
     KIND,
     cap,
     claim,
@@ -24,6 +25,7 @@ from tests.sql.structured_profile.building import (
     finish,
     lease,
     set_schema,
+    settings,
     used,
 )
 
@@ -120,6 +122,28 @@ def test_o47_what_was_claimed_a_moment_ago_is_progress(
     assert worker(served) == "stalled"
 
 
+def test_o47_folds_that_nobody_claims_are_not_ready_either(
+    served: Api, conn: Connection, clock: Clock
+) -> None:
+    finish(conn, lease(conn), {"name": "Sam"})
+    settings(conn, FOLD, enabled=True)
+    fact(conn, "set", user_id="u1", memory_key="drink", value="tea", memory_type="preference")
+    clock.advance(seconds=LONGEST + 1)
+    assert worker(served) == "stalled"
+    taken = lease(conn, kind=FOLD)
+    beat(conn)
+    assert worker(served) == "running"
+    finish(conn, taken, "Likes tea.")
+    shown = samples(served)
+    assert [shown[f"builds_total,{kind},written"] for kind in (KIND, FOLD)] == [1, 1]
+    settings(conn, FOLD, enabled=False)
+    set_schema(conn, None)
+    clock.advance(hours=9)
+    fact(conn, "set", user_id="u1", memory_key="drink", value="x", memory_type="preference")
+    assert samples(served)[f"due,{FOLD}"] == 0
+    assert worker(served) == "running"
+
+
 def test_o47_a_lease_of_a_worker_that_died_is_no_progress(
     served: Api, conn: Connection, clock: Clock
 ) -> None:
@@ -198,8 +222,10 @@ def samples(api: Api) -> dict[str, float]:
 def test_o47_metrics_show_what_is_due_claimed_and_built(
     served: Api, conn: Connection, clock: Clock
 ) -> None:
-    assert samples(served) == {f"due,{KIND}": 1, f"due_oldest_seconds,{KIND}": 0} | {
-        f"claims_total,{KIND}": 0
+    quiet = {f"due,{FOLD}": 0, f"due_oldest_seconds,{FOLD}": 0, f"claims_total,{FOLD}": 0}
+    assert samples(served) == quiet | {
+        **{f"due,{KIND}": 1, f"due_oldest_seconds,{KIND}": 0},
+        f"claims_total,{KIND}": 0,
     }
     fact(conn, "set", user_id="u2", value="tea")
     clock.advance(seconds=42)
@@ -209,7 +235,7 @@ def test_o47_metrics_show_what_is_due_claimed_and_built(
     used(conn, 100, 17, taken=one)
     finish(conn, one, {"name": "Sam"})
     fail(conn, two)
-    assert samples(served) == {
+    assert samples(served) == quiet | {
         f"due,{KIND}": 0,
         f"due_oldest_seconds,{KIND}": 0,
         f"claims_total,{KIND}": 2,

@@ -8,7 +8,10 @@ declare
   v_since timestamptz := p_since - interval '1 minute';
 begin
   perform from loom.build where kind = p_kind.kind and due_at > v_since and due_at <= p_at order by due_at limit 1;
-  -- An admin's word makes users due whose own rows nobody has touched.
+  -- An operator's or an admin's word makes users due whose own rows nobody has touched.
+  if not found and p_kind.enabled_at > v_since then
+    return true;
+  end if;
   if not found and p_kind.recipe is null then
     perform from loom.profile_schema where updated_at > v_since order by updated_at limit 1;
   end if;
@@ -27,4 +30,4 @@ begin
 end
 $$;
 comment on function loom._anything_due(loom.work_kind, timestamptz, timestamptz) is
-  'Whether any build of a kind has fallen due since then, in whatever org, or a schema was set, model calls were allowed, a namespace''s wait was over, or a day with a cap on tokens: a few look-ups, which cut an idle wait short. What was due before, and yet not taken by the pass that ended then, cannot be taken (no schema, model calls switched off, the cap), and would open passes in vain.';
+  'Whether any build of a kind has fallen due since then, in whatever org, or the kind was switched on, a schema was set, model calls were allowed, a namespace''s wait was over, or a day with a cap on tokens: a few look-ups, which cut an idle wait short. What was due before, and yet not taken by the pass that ended then, cannot be taken (no schema, model calls switched off, the cap), and would open passes in vain.';
