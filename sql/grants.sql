@@ -137,7 +137,9 @@ grant update (schema_rev, due_at, listed_at, modelless, row_state, built_at, bui
 grant select on loom.work_kind to loom_api, loom_scheduler;
 grant update (enabled, enabled_at, recipe_rev, memory_limit, max_users_per_pass, max_pass, pass_interval, idle_interval, cooldown,
   scan_max_age, backoff_base, backoff_cap, refusal_retry, lease) on loom.work_kind to loom_api;
-grant select on loom.namespace, loom.profile_schema, loom.org_setting, loom.setting, loom.model_day, loom.work_count to loom_scheduler;
+-- Where a kind of work without schemas goes round: no more of a namespace than its name.
+grant select (org, name) on loom.namespace to loom_scheduler;
+grant select on loom.profile_schema, loom.org_setting, loom.setting, loom.model_day, loom.work_count to loom_scheduler;
 grant select, insert on loom.profile_schema to loom_api;
 grant update (json_schema, schema_sha256, schema_rev, attempts, wait_until, updated_at, updated_by)
   on loom.profile_schema to loom_api;

@@ -290,5 +290,6 @@ def test_the_scheduler_reaches_across_orgs_only_what_it_cleans_and_what_tells_it
         *("idempotency", "memory", "memory_version", "memory_source"),
         *("user_state", "agent_lock"),
         *("work_kind", "pass", "pass_share", "profile_schema", "build", "org_setting"),
+        "namespace",
         *("setting", "model_day", "work_count", "worker_bell"),
     }
