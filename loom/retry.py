@@ -79,11 +79,12 @@ def seconds_asked(retry_after: str | None) -> float:
     """The seconds that a ``Retry-After`` header asks for, as a number or a date; else 0."""
     if not retry_after:
         return 0.0
-    if retry_after.strip().isdigit():
-        return float(retry_after)
+    asked = retry_after.strip()
+    if asked.isascii() and asked.isdigit():  # "²" is a digit too, and no number
+        return float(asked)
     try:
-        until = parsedate_to_datetime(retry_after)
-    except ValueError:
+        until = parsedate_to_datetime(asked)
+    except (ValueError, OverflowError):
         return 0.0
     if until.tzinfo is None:
         until = until.replace(tzinfo=UTC)

@@ -182,7 +182,13 @@ def test_retry_after_is_honoured_in_seconds_and_as_a_date() -> None:
     assert 25 < seconds_asked(later) <= 30
     past = format_datetime(datetime.now(UTC) - timedelta(seconds=30), usegmt=True)
     assert seconds_asked(past) == 0
-    assert seconds_asked("soon") == 0
+
+
+@pytest.mark.parametrize(
+    "text", ["soon", "²", "٣", "-1", " ", "nan", "Mon, 99 Foo 2026", f"1 Jan {'9' * 30} 00:00:00"]
+)
+def test_a_retry_after_that_says_nothing_asks_for_no_wait(text: str) -> None:
+    assert seconds_asked(text) == 0
 
 
 def test_a_retry_after_beyond_patience_is_an_error_at_once_not_an_early_retry() -> None:
