@@ -388,9 +388,16 @@ class Settings:
     )
 
     @property
+    def model_at(self) -> tuple[str, str] | None:
+        """The endpoint and the name of the model to call; None when there is none."""
+        if self.model_base_url is None or self.model is None:
+            return None
+        return self.model_base_url, self.model
+
+    @property
     def has_model(self) -> bool:
         """Whether there is a model to call."""
-        return self.model_base_url is not None and self.model is not None
+        return self.model_at is not None
 
     def llm_max_tokens(self, purpose: str) -> int:
         """The purpose's cap on what the model may write."""

@@ -23,14 +23,12 @@ log = logging.getLogger("loom.worker")
 async def configured(settings: Settings) -> AsyncIterator[Mapping[str, Handler]]:
     """Kind of work to its handler, in the order in which the kinds take turns; for as long as the
     process works, since a model's client remembers what its endpoint takes."""
-    if not settings.model_base_url or not settings.model:
+    if settings.model_at is None:
         log.info("no model is configured: builds wait", extra={"reason": "NO_MODEL"})
         yield {}
         return
+    base_url, name = settings.model_at
     async with ModelClient(
-        settings.model_base_url,
-        settings.model_api_key,
-        settings.model,
-        settings.model_timeout_seconds,
+        base_url, settings.model_api_key, name, settings.model_timeout_seconds
     ) as model:
         yield {each.kind: each(model, settings.llm_max_tokens(each.kind)) for each in BUILDERS}
