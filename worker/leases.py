@@ -1,21 +1,28 @@
 """The worker's side of `loom.work_*`: where there is work, whose, and how a lease ends.
 
-Each method is one statement on a connection in autocommit mode, logged in as ``loom_worker``.
+Each method is one statement on a connection in autocommit mode, logged in as ``loom_worker``. What
+was read under a lease costs money to answer, so from then on the lease outlives its connection.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
+import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 from uuid import UUID
 
 import psycopg
+from psycopg.conninfo import make_conninfo
 from psycopg.types.json import Jsonb
 
 from loom.worker.handlers import Connection
 from loom.worker.model_errors import Call
+
+log = logging.getLogger("loom.worker")
 
 MOST_ROUNDS: Final = 100
 """Looks for a lease in one go. A claim gives none when it only stamped users with a new revision
@@ -25,7 +32,12 @@ ROUND_SECONDS: Final = 0.01
 """Between two such looks."""
 
 TRIES: Final = 3
-"""Of a statement that met another's locks: what a model was paid for is not given up for that."""
+"""Of a statement that met another's locks, or whose connection was lost: what a model was paid for
+is not given up for that."""
+
+FIRST_WAIT: Final = 0.1
+LONGEST_WAIT: Final = 5.0
+"""Seconds between two tries to connect again: a server that restarts takes some."""
 
 _DUE: Final = b"select org, namespace from loom.work_due(%s)"
 _CLAIM: Final = b"select lease_id from loom.work_claim(%s, %s, %s, 1)"
@@ -42,15 +54,19 @@ _MET_LOCKS = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass
 class Lease:
-    """A user that is ours to build for a while, or until one of these methods ends it."""
+    """A user that is ours to build for a while, or until one of these methods ends it. Whoever
+    claimed it closes it when done; the connection that it came with stays open."""
 
     connection: Connection
     org: str
     namespace: str
     kind: str
     lease_id: UUID
+    _lives_until: float = field(default=0.0, init=False)
+    """By the clock of this process. Before anything was read there is nothing to save."""
+    _opened: list[Connection] = field(default_factory=list, init=False)
 
     @classmethod
     async def claim(cls, connection: Connection, kind: str) -> Lease | None:
@@ -69,11 +85,18 @@ class Lease:
 
     async def read(self) -> Mapping[str, Any]:
         """What to build from; ``found`` is False when the lease is over."""
+        began = time.monotonic()
         task: Mapping[str, Any] = await self._value(_READ, self.org, self.lease_id)
+        if task["found"]:
+            self._lives_until = began + task["seconds_left"]
         return task
 
     async def used(self, purpose: str, model: str, calls: Sequence[Call]) -> None:
-        """Record what calls of a model took; before the lease ends, which knows for whom."""
+        """Record what calls of a model took; before the lease ends, which knows for whom.
+
+        A connection that is lost between its commit and our learning of it has the calls recorded
+        twice: a day's cap may be met too early by them, but never too late.
+        """
         told = [asdict(call) for call in calls]
         if told:
             await self._value(
@@ -98,13 +121,53 @@ class Lease:
         """Say that the namespace's schema cannot be read here."""
         await self._value(_FAIL_NAMESPACE, self.org, self.namespace, self.kind, schema_sha256)
 
+    async def close(self) -> None:
+        """Close what was opened in place of a lost connection."""
+        for connection in self._opened:
+            with suppress(psycopg.Error):
+                await connection.close()
+
     async def _value(self, statement: bytes, *parameters: object) -> Any:
+        """What a statement answers. It may be sent again although it was done the first time: the
+        database then finds the lease ended, and does nothing."""
         for tries_left in reversed(range(TRIES)):
             try:
                 row = await (await self.connection.execute(statement, parameters)).fetchone()
             except _MET_LOCKS:
                 if not tries_left:
                     raise
+            except psycopg.OperationalError:
+                if not (tries_left and self.connection.closed and self._seconds_left() > 0):
+                    raise
+                await self._reconnect()
             else:
                 return row[0] if row else None
         raise AssertionError("the last try returns or raises")
+
+    async def _reconnect(self) -> None:
+        """Open another connection in place of the lost one; tried for as long as the lease lives,
+        and then raises what stands in the way."""
+        log.warning("connection lost during a piece of work", extra={"kind": self.kind})
+        wait = FIRST_WAIT
+        while True:
+            try:
+                async with asyncio.timeout(self._seconds_left()):
+                    self.connection = await _another(self.connection)
+            except (psycopg.OperationalError, OSError):
+                if self._seconds_left() <= wait:
+                    raise
+            else:
+                self._opened.append(self.connection)
+                return
+            await asyncio.sleep(wait)
+            wait = min(2 * wait, LONGEST_WAIT)
+
+    def _seconds_left(self) -> float:
+        return self._lives_until - time.monotonic()
+
+
+async def _another(connection: Connection) -> Connection:
+    """A connection made with what a lost one was made with."""
+    info = connection.info
+    made_with = make_conninfo(info.dsn, password=info.password or None)  # the dsn leaves it out
+    return await psycopg.AsyncConnection.connect(made_with, autocommit=True)

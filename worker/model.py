@@ -24,8 +24,10 @@ from loom.worker.model_errors import Call, Failed, ModelError, Waiting
 from loom.worker.model_reply import (
     Reading,
     Reply,
+    estimated_tokens,
     read_reply,
     refuses_format,
+    unanswered,
     wants_completion_tokens,
 )
 
@@ -194,16 +196,16 @@ class ModelClient:
     ) -> tuple[Reply | None, Reading]:
         """One HTTP call, entered in ``calls`` however it ends."""
         began = time.monotonic()
+        characters = _characters(asked.messages)
         # A model that is too slow for this request is so the next time, and is paid for each time.
-        reading = Reading(failure=Failed(codes.MODEL_TIMEOUT))
+        reading = unanswered(Failed(codes.MODEL_TIMEOUT), characters)
         reply = None
         try:
             sent = await self._send(body)
             if isinstance(sent, ModelError):
-                reading = Reading(failure=sent)
+                reading = unanswered(sent, characters)
             else:
                 reply = sent
-                characters = sum(len(message["content"]) for message in asked.messages)
                 reading = read_reply(reply, characters)
         finally:  # also when the deadline cancels it
             calls.append(
@@ -238,6 +240,15 @@ class ModelClient:
         if content is None:
             return Failed(codes.MODEL_BAD_RESPONSE)
         return Reply(200, response.headers, content)
+
+
+def cancelled(messages: Sequence[Message], milliseconds: int) -> Call:
+    """The entry of a call that whoever asked gave up: its prompt may have been paid for."""
+    return Call(codes.CANCELLED, estimated_tokens(_characters(messages)), 0, milliseconds)
+
+
+def _characters(messages: Sequence[Message]) -> int:
+    return sum(len(message["content"]) for message in messages)
 
 
 def _renamed(call: Call, outcome: str) -> Call:

@@ -73,7 +73,7 @@ def read_reply(reply: Reply, prompt_characters: int) -> Reading:
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = choice.get("message") if isinstance(choice, dict) else None
     if not isinstance(choice, dict) or not isinstance(message, dict):
-        return Reading(failure=Failed(codes.MODEL_BAD_RESPONSE))
+        return unanswered(Failed(codes.MODEL_BAD_RESPONSE), prompt_characters)
     content = message.get("content")
     text = content if isinstance(content, str) else ""
     usage = body.get("usage")
@@ -83,6 +83,20 @@ def read_reply(reply: Reply, prompt_characters: int) -> Reading:
         prompt_tokens=_tokens(usage, "prompt_tokens", prompt_characters),
         completion_tokens=_tokens(usage, "completion_tokens", len(text)),
     )
+
+
+def unanswered(failure: ModelError, prompt_characters: int) -> Reading:
+    """That no usage is known of a call. Where the model may have been at work, the prompt is taken
+    as paid for, so that a day's cap is met also by calls that never end. What the model had written
+    by then nobody knows: it is left out, and the true cost was more."""
+    if isinstance(failure, Waiting):  # turned away, or nobody there
+        return Reading(failure=failure)
+    return Reading(failure=failure, prompt_tokens=estimated_tokens(prompt_characters))
+
+
+def estimated_tokens(characters: int) -> int:
+    """For what a provider does not say."""
+    return -(-characters // CHARACTERS_PER_TOKEN)
 
 
 def wants_completion_tokens(reply: Reply) -> bool:
@@ -165,7 +179,7 @@ def _tokens(usage: object, name: str, characters: int) -> int:
     told = usage.get(name) if isinstance(usage, dict) else None
     if isinstance(told, int) and not isinstance(told, bool) and 0 <= told <= MOST_TOKENS:
         return told
-    return -(-characters // CHARACTERS_PER_TOKEN)
+    return estimated_tokens(characters)
 
 
 def _json(body: bytes) -> Any:

@@ -82,27 +82,27 @@ class Runner:
         alone until the next look; the others go on."""
         if self._stopping.is_set() or not self._handlers:
             return 0
-        try:
-            connection = await self._connect()
-        except (psycopg.OperationalError, OSError) as failure:
-            log.warning("no connection for work", extra={"reason": type(failure).__name__})
-            return 0
         done = 0
         resting: set[str] = set()
+        connection = None
         try:
             while not self._stopping.is_set() and len(resting) < len(self._handlers):
                 for kind, handler in self._handlers.items():
-                    if connection.closed:  # of no use to the other kinds either
-                        return done
                     if kind in resting or self._stopping.is_set():
                         continue
+                    # The first one, or in place of one that was lost during the piece before.
+                    if connection is None or connection.closed:
+                        connection = await self._connect()
                     if await self._piece(kind, handler, connection):
                         done += 1
                     else:
                         resting.add(kind)
+        except (psycopg.OperationalError, OSError) as failure:
+            log.warning("no connection for work", extra={"reason": type(failure).__name__})
         finally:
-            with suppress(psycopg.Error):
-                await connection.close()
+            if connection is not None:
+                with suppress(psycopg.Error):
+                    await connection.close()
         return done
 
     async def _piece(self, kind: str, handler: Handler, connection: Connection) -> bool:

@@ -387,6 +387,27 @@ def test_the_deadline_is_one_for_all_calls_of_an_attempt() -> None:
     assert [call.outcome for call in error.calls] == ["FORMAT_REFUSED", "MODEL_TIMEOUT"]
 
 
+@pytest.mark.parametrize(
+    ("step", "paid"),
+    [
+        (hang(), True),
+        (dropped_in_body(), True),
+        (Step(body=b"{"), True),
+        (huge(MOST_BYTES), True),
+        (dropped_at_once(), False),
+        (server_error(503), False),
+        (rate_limited(), False),
+        (refusal(400, "No."), False),
+    ],
+)
+def test_a_prompt_is_counted_where_a_model_may_have_read_it(step: Step, paid: bool) -> None:
+    error, _endpoint = failure(step, seconds=0.3 if step.manner == "hang" else 10)
+    (call,) = error.calls
+    characters = sum(len(message["content"]) for message in MESSAGES)
+    assert call.prompt_tokens == (-(-characters // 4) if paid else 0)
+    assert call.completion_tokens == 0
+
+
 @pytest.mark.parametrize("seconds", [0, -3])
 def test_with_no_time_left_nothing_is_sent(seconds: float) -> None:
     error, endpoint = failure(ANSWER, seconds=seconds)

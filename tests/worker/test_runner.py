@@ -30,11 +30,11 @@ class Lanes:
 
     def __init__(self, failure: Exception | None = None) -> None:
         self.opened: list[Any] = []
-        self._failure = failure
+        self.failure = failure
 
     async def __call__(self) -> Any:
-        if self._failure is not None:
-            raise self._failure
+        if self.failure is not None:
+            raise self.failure
         self.opened.append(FakeConnection())
         return self.opened[-1]
 
@@ -78,6 +78,37 @@ def test_nothing_to_do_opens_no_connection() -> None:
     lanes = Lanes()
     assert sweep({}, lanes=lanes) == 0
     assert lanes.opened == []
+
+
+def test_a_connection_that_was_lost_is_replaced_for_the_next_piece() -> None:
+    lanes = Lanes()
+    worked_on: list[Any] = []
+
+    async def handler(connection: Any) -> bool:
+        assert not connection.closed
+        worked_on.append(connection)
+        connection.closed = len(worked_on) == 1  # lost during the first piece
+        return len(worked_on) < 4
+
+    assert sweep({"a": handler}, lanes=lanes) == 3
+    assert worked_on == [lanes.opened[0]] + 3 * [lanes.opened[1]]
+    assert len(lanes.opened) == 2
+
+
+def test_where_it_cannot_be_replaced_the_lane_rests(caplog: pytest.LogCaptureFixture) -> None:
+    lanes = Lanes()
+    log: list[str] = []
+
+    async def handler(connection: Any) -> bool:
+        log.append("done")
+        connection.closed = True
+        lanes.failure = psycopg.OperationalError("no")
+        return True
+
+    with caplog.at_level(logging.WARNING, "loom.worker"):
+        assert sweep({"a": handler}, lanes=lanes) == 1
+    assert log == ["done"]
+    assert [record.message for record in caplog.records] == ["no connection for work"]
 
 
 def test_lanes_work_side_by_side_and_close_their_connections() -> None:

@@ -5,21 +5,27 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
+import psycopg
 import pytest
 
+from loom.worker import leases as leases_module
 from loom.worker import main
+from loom.worker.handlers import Connection
+from loom.worker.handlers.structured_profile import KIND
+from loom.worker.leases import Lease
 from loom.worker.model import ModelClient
 from tests.calls import operate
 from tests.databases import Database
-from tests.model_endpoint import ModelEndpoint, Request, Step, by_the_facts, hang
+from tests.model_endpoint import ModelEndpoint, Request, Step, by_the_facts, hang, server_error
 from tests.sql.erasure.rows_of import erase, rows_of
 from tests.sql.facts import fact
 from tests.sql.structured_profile.building import NAME, build_row, served, set_schema
 from tests.worker.profiles import KEY, MODEL, NULLS, PROPERTIES, Site, leases, meanwhile, worker
 from tests.worker.test_housekeeping import until
+from tests.worker.test_worker import login
 
 PASS_SECONDS = 600
 """By then a lease is over, and the pass in which it was given, so that another takes users."""
@@ -178,6 +184,9 @@ def test_a_worker_that_stops_gives_its_user_back_although_the_model_thinks(
         explained = site.explained()
         assert (explained["attempts"], explained["last_error"]) == (0, None)
         assert site.calls() == [("u1", "CANCELLED")]
+        spent = site.conn.execute("select prompt_tokens, completion_tokens from loom.model_usage")
+        characters = sum(len(each["content"]) for each in endpoint.requests[0].body["messages"])
+        assert spent.fetchall() == [(-(-characters // 4), 0)]
         # Due at once, for another worker.
         assert site.work(endpoint) == 1
     assert served(site.conn)["status"] == "ready"
@@ -200,25 +209,200 @@ def test_one_look_that_is_stopped_gives_its_user_back(site: Site) -> None:
     assert (leases(site.conn), site.explained()["attempts"]) == (0, 0)
 
 
-def test_a_lost_connection_leaves_the_lease_to_run_out(
+def cut(site: Site) -> None:
+    """The server ends what connections workers have."""
+    site.conn.execute(
+        "select pg_terminate_backend(pid, 5000) from pg_stat_activity"
+        " where datname = current_database() and usename = 'loom_worker'"
+    )
+
+
+def test_an_answer_outlives_the_connection_that_is_lost_meanwhile(
     site: Site, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Once a model has been paid, another connection writes what it said; and the lane goes on."""
+    site.tell("name", "Ada")
+    site.tell("name", "Sam", user="u2")
+    with caplog.at_level(logging.WARNING, "loom.worker"):
+        endpoint = build_while(site, lambda: cut(site))
+    assert [record.message for record in caplog.records] == [
+        "connection lost during a piece of work"
+    ]
+    assert endpoint.calls == 2
+    assert sorted(site.calls()) == [("u1", "OK"), ("u2", "OK")]
+    for user, name in (("u1", "Ada"), ("u2", "Sam")):
+        answer = served(site.conn, user)
+        assert (answer["status"], answer["profile"]["name"]) == ("ready", name)
+        assert (answer["version"], site.explained(user)["attempts"]) == (1, 0)
+    assert leases(site.conn) == 0
+
+
+def test_a_failure_of_the_model_is_told_although_the_connection_is_lost_meanwhile(
+    site: Site,
 ) -> None:
     site.tell("name", "Ada")
 
-    def cut() -> None:
-        site.conn.execute(
-            "select pg_terminate_backend(pid, 5000) from pg_stat_activity"
-            " where datname = current_database() and usename = 'loom_worker'"
-        )
+    def answer(request: Request) -> Step:
+        cut(site)
+        return server_error()
 
-    with caplog.at_level(logging.WARNING, "loom.worker"):
-        build_while(site, cut)
-    assert [record.message for record in caplog.records] == [
-        "a build failed",
-        "a piece of work failed",
-    ]
+    with ModelEndpoint(answer=answer) as endpoint:
+        assert site.work(endpoint) == 1
+    assert endpoint.calls == 1
+    assert site.calls() == [("u1", "MODEL_ERROR")]
+    assert site.explained()["last_error"] == "MODEL_ERROR"
+    assert leases(site.conn) == 0
+
+
+def test_a_connection_lost_after_the_commit_writes_nothing_twice(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site.tell("name", "Ada")
+    execute = psycopg.AsyncConnection.execute
+    completions = 0
+
+    async def unheard(self: Any, statement: Any, *arguments: Any) -> Any:
+        nonlocal completions
+        cursor = await execute(self, statement, *arguments)
+        if b"work_complete" in statement:
+            completions += 1
+            if completions == 1:
+                cut(site)
+                await execute(self, b"select 'never sent'")
+        return cursor
+
+    monkeypatch.setattr(psycopg.AsyncConnection, "execute", unheard)
+    with ModelEndpoint(answer=by_the_facts) as endpoint:
+        assert site.work(endpoint) == 1
+    assert (completions, endpoint.calls) == (2, 1)
+    answer = served(site.conn)
+    assert (answer["status"], answer["profile"]["name"], answer["version"]) == ("ready", "Ada", 1)
+    assert site.explained()["attempts"] == 0
+
+
+def with_a_lost_connection(site: Site, work: Callable[[Lease], Awaitable[None]]) -> None:
+    """Do something with a lease whose facts were read, and whose connection was lost then."""
+
+    async def whole() -> None:
+        connection = await psycopg.AsyncConnection.connect(login(site.database), autocommit=True)
+        lease = await Lease.claim(connection, KIND)
+        assert lease is not None
+        await lease.read()
+        cut(site)
+        try:
+            await work(lease)
+        finally:
+            await lease.close()
+            await connection.close()
+
+    asyncio.run(whole())
+
+
+def test_the_connection_in_its_place_is_made_with_the_same(site: Site) -> None:
+    async def whole() -> None:
+        lost = await psycopg.AsyncConnection.connect(
+            login(site.database), autocommit=True, application_name="loom work", password="told"
+        )
+        cut(site)
+        with pytest.raises(psycopg.OperationalError):
+            await lost.execute("select 1")
+        assert lost.closed
+        connection = await leases_module._another(lost)
+        assert connection.info.get_parameters() == lost.info.get_parameters()
+        assert (connection.info.password, connection.autocommit) == ("told", True)
+        await connection.close()
+        await lost.close()
+
+    asyncio.run(whole())
+
+
+def test_a_database_that_is_away_is_waited_for_while_the_lease_lives(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site.tell("name", "Ada")
+    tries = 0
+    another = leases_module._another
+
+    async def back_at_the_third(lost: Connection) -> Connection:
+        nonlocal tries
+        tries += 1
+        if tries < 3:
+            raise psycopg.OperationalError("the database system is starting up")
+        return await another(lost)
+
+    async def work(lease: Lease) -> None:
+        assert (await lease.complete({"name": "Ada"}))["outcome"] == "written"
+
+    monkeypatch.setattr(leases_module, "_another", back_at_the_third)
+    monkeypatch.setattr(leases_module, "FIRST_WAIT", 0.001)
+    with_a_lost_connection(site, work)
+    assert tries == 3
+    assert served(site.conn)["status"] == "ready"
+
+
+def test_a_database_that_stays_away_is_given_up_with_the_lease(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site.tell("name", "Ada")
+    tries = 0
+
+    async def away(lost: Connection) -> Connection:
+        nonlocal tries
+        tries += 1
+        lease_lives[0] -= 100  # each try takes so long
+        raise psycopg.OperationalError("the database system is starting up")
+
+    lease_lives = [250.0]
+
+    async def work(lease: Lease) -> None:
+        monkeypatch.setattr(lease, "_seconds_left", lambda: lease_lives[0])
+        with pytest.raises(psycopg.OperationalError, match="starting up"):
+            await lease.complete({"name": "Ada"})
+
+    monkeypatch.setattr(leases_module, "_another", away)
+    monkeypatch.setattr(leases_module, "FIRST_WAIT", 0.001)
+    with_a_lost_connection(site, work)
+    assert tries == 3
     assert served(site.conn)["status"] == "pending"
-    assert site.explained()["attempts"] == 1
+
+
+def test_a_statement_that_ends_its_connection_is_not_sent_for_ever(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site.tell("name", "Ada")
+    sent = 0
+    execute = psycopg.AsyncConnection.execute
+
+    async def deadly(self: Any, statement: Any, *arguments: Any) -> Any:
+        nonlocal sent
+        if b"work_complete" in statement:
+            sent += 1
+            cut(site)
+        return await execute(self, statement, *arguments)
+
+    async def work(lease: Lease) -> None:
+        with pytest.raises(psycopg.OperationalError):
+            await lease.complete({"name": "Ada"})
+
+    monkeypatch.setattr(psycopg.AsyncConnection, "execute", deadly)
+    with_a_lost_connection(site, work)
+    assert sent == leases_module.TRIES
+
+
+def test_before_anything_was_read_a_lost_connection_is_only_a_failure(site: Site) -> None:
+    """Nothing has been paid for, so the lease runs out, or another worker takes the user then."""
+    site.tell("name", "Ada")
+
+    async def whole() -> None:
+        connection = await psycopg.AsyncConnection.connect(login(site.database), autocommit=True)
+        lease = await Lease.claim(connection, KIND)
+        assert lease is not None
+        cut(site)
+        with pytest.raises(psycopg.OperationalError):
+            await lease.read()
+        await connection.close()
+
+    asyncio.run(whole())
     site.clock.advance(seconds=PASS_SECONDS)
     with ModelEndpoint(answer=by_the_facts) as endpoint:
         assert site.work(endpoint) == 1

@@ -284,6 +284,17 @@ def test_at_the_cap_of_the_day_users_wait_until_the_next(site: Site) -> None:
     assert served(site.conn, "u3")["status"] == "ready"
 
 
+def test_calls_that_never_end_meet_the_cap_of_the_day_too(site: Site) -> None:
+    """Nobody says what they took; their prompts are counted by an estimate."""
+    site.conn.execute("select loom.model_daily_token_cap(200)")
+    for user in ("u1", "u2"):
+        site.tell("name", "Ada", user=user)
+    with ModelEndpoint(hang()) as endpoint:
+        assert site.work(endpoint, timeout=0.5) == 1
+    assert (endpoint.calls, site.calls()) == (1, [("u1", "MODEL_TIMEOUT")])
+    assert site.explained("u2")["last_error"] == "MODEL_TOKEN_CAP"
+
+
 def test_the_call_ends_30_seconds_before_the_lease(site: Site) -> None:
     settings(site.conn, lease_seconds=31)
     site.tell("name", "Ada")

@@ -18,8 +18,8 @@ import psycopg
 from loom.logs import without_text
 from loom.worker.handlers import Connection
 from loom.worker.leases import Lease
-from loom.worker.model import Completion, ModelClient
-from loom.worker.model_errors import CANCELLED, Call, CutOff, Failed, ModelError
+from loom.worker.model import Completion, ModelClient, cancelled
+from loom.worker.model_errors import CutOff, Failed, ModelError
 from loom.worker.prompt import Prompt
 
 log = logging.getLogger("loom.worker")
@@ -95,6 +95,8 @@ class Builder(ABC):
             about = {"kind": self.kind, "sqlstate": sqlstate}
             log.error("a build failed", extra=about, exc_info=without_text(error))
             await _end(lease, Failed.outcome, "WORKER_ERROR")
+        finally:
+            await lease.close()
         return True
 
     async def _build(self, lease: Lease) -> None:
@@ -143,7 +145,8 @@ class Builder(ABC):
             await lease.used(self.kind, self.model.model, failure.calls)
             raise
         except asyncio.CancelledError:
-            call = Call(CANCELLED, 0, 0, round((time.monotonic() - began) * 1000))
+            milliseconds = round((time.monotonic() - began) * 1000)
+            call = cancelled(question.prompt.messages, milliseconds)
             await _hurry(lease.used(self.kind, self.model.model, [call]))
             raise
         await lease.used(self.kind, self.model.model, completion.calls)
