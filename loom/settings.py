@@ -14,7 +14,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
-from urllib.parse import urlsplit
+
+from loom import settings_values as values
 
 PREFIX = "LOOM_"
 
@@ -43,93 +44,14 @@ def default_data_dir() -> Path:
     return (Path(base) if base.startswith("/") else Path.home() / ".local/share") / "loom"
 
 
-def _text(value: str) -> str:
-    return value
-
-
-def _folder(value: str) -> Path:
-    return Path(value).expanduser().absolute()
-
-
-def _whole(low: int, high: int) -> Callable[[str], int]:
-    def parse(value: str) -> int:
-        if not (value.isascii() and value.isdigit() and low <= int(value) <= high):
-            raise ValueError(f"wants a whole number from {low} to {high}")
-        return int(value)
-
-    return parse
-
-
-def _seconds(low: float, high: float) -> Callable[[str], float]:
-    def parse(value: str) -> float:
-        try:
-            number = float(value)
-        except ValueError:
-            number = float("nan")
-        if not low <= number <= high:  # also refuses NaN
-            raise ValueError(f"wants a number of seconds from {low:g} to {high:g}")
-        return number
-
-    return parse
-
-
-def _one_of(*choices: str) -> Callable[[str], str]:
-    def parse(value: str) -> str:
-        if value not in choices:
-            raise ValueError("wants " + " or ".join(f'"{choice}"' for choice in choices))
-        return value
-
-    return parse
-
-
 _WEEK = 604_800
-_PERIOD = _whole(1, _WEEK)
-
-
-def _switch(value: str) -> bool:
-    return _one_of("on", "off")(value) == "on"
-
+_PERIOD = values.whole(1, _WEEK)
 
 LLM_MAX_TOKENS: Mapping[str, int] = MappingProxyType(
     {"structured_profile": 32, "profile_consolidation": 1024}
 )
 """What a model may write, by the purpose of the call. For a structured profile its schema's own
 estimate comes on top."""
-
-
-def _model_url(value: str) -> str:
-    try:
-        url = urlsplit(value)
-        fits = url.scheme in ("http", "https") and bool(url.hostname) and not url.query
-    except ValueError:
-        fits = False
-    if not fits or not (value.isascii() and value.isprintable()):
-        raise ValueError("wants a URL that begins with http:// or https://")
-    return value
-
-
-def _header_text(value: str) -> str:
-    if not (value.isascii() and value.isprintable()):
-        raise ValueError("wants printable ASCII characters")
-    return value
-
-
-def _max_tokens(value: str) -> Mapping[str, int]:
-    """The tokens by purpose."""
-    tokens: dict[str, int] = {}
-    for part in value.split(","):
-        purpose, _, number = (each.strip() for each in part.partition("="))
-        try:
-            if purpose not in LLM_MAX_TOKENS or purpose in tokens:
-                raise ValueError
-            tokens[purpose] = _whole(1, 65_536)(number)
-        except ValueError:
-            raise ValueError(
-                "wants a list of purpose=tokens with commas in between, each purpose once: "
-                + " or ".join(LLM_MAX_TOKENS)
-                + ", and a whole number from 1 to 65536"
-            ) from None
-    return MappingProxyType(tokens)
 
 
 def _about(parse: Callable[[str], Any], doc: str) -> dict[str, Any]:
@@ -144,7 +66,7 @@ class Settings:
         default=None,
         repr=False,
         metadata=_about(
-            _text,
+            values.text,
             "The migration login: a libpq URL or key=value string of a PostgreSQL 15 or newer. It "
             "applies the schema, mints the first token of an org and binds services. Unset: Loom "
             "runs its own PostgreSQL in the data folder.",
@@ -154,7 +76,7 @@ class Settings:
         default=None,
         repr=False,
         metadata=_about(
-            _text,
+            values.text,
             "The API's login (`loom_gateway`). Unset: the migration login's server and database, "
             "with the password that `loom migrate` keeps in the data folder where one is needed.",
         ),
@@ -162,28 +84,32 @@ class Settings:
     worker_database_url: str | None = field(
         default=None,
         repr=False,
-        metadata=_about(_text, "The worker's login (`loom_worker`). Unset: found like the API's."),
+        metadata=_about(
+            values.text, "The worker's login (`loom_worker`). Unset: found like the API's."
+        ),
     )
     data_dir: Path = field(
         default_factory=default_data_dir,
         metadata=_about(
-            _folder,
+            values.folder,
             "The folder that holds the embedded PostgreSQL's data and the generated passwords. "
             "Unset: `.loom` in the checkout; for an installed package `loom` under "
             "`$XDG_DATA_HOME`, or under `~/.local/share`.",
         ),
     )
     host: str = field(
-        default="127.0.0.1", metadata=_about(_text, "The address the API listens on.")
+        default="127.0.0.1", metadata=_about(values.text, "The address the API listens on.")
     )
     port: int = field(
         default=7777,
-        metadata=_about(_whole(0, 65535), "The port the API listens on; 0 takes any free one."),
+        metadata=_about(
+            values.whole(0, 65535), "The port the API listens on; 0 takes any free one."
+        ),
     )
     auth: Auth = field(
         default="required",
         metadata=_about(
-            _one_of("required", "open"),
+            values.one_of("required", "open"),
             "`required`: every operation needs a token. `open`: a request without a token acts as "
             "admin; only for development, and only on a loopback address.",
         ),
@@ -191,13 +117,14 @@ class Settings:
     read_connections: int = field(
         default=4,
         metadata=_about(
-            _whole(1, 200), "The most database connections the API opens for operations that read."
+            values.whole(1, 200),
+            "The most database connections the API opens for operations that read.",
         ),
     )
     write_connections: int = field(
         default=16,
         metadata=_about(
-            _whole(1, 200),
+            values.whole(1, 200),
             "The most database connections the API opens for operations that write. Durable "
             "writes wait for the disk together, so 16 to 32 serve best.",
         ),
@@ -205,20 +132,20 @@ class Settings:
     worker_poll_seconds: float = field(
         default=5.0,
         metadata=_about(
-            _seconds(0.05, 3600),
+            values.seconds(0.05, 3600),
             "Seconds between the worker's looks at what is due, when nothing wakes it earlier.",
         ),
     )
     worker_concurrency: int = field(
         default=2,
         metadata=_about(
-            _whole(1, 64), "How many pieces of work one worker process does at a time."
+            values.whole(1, 64), "How many pieces of work one worker process does at a time."
         ),
     )
     memory_attribute_tagging: bool = field(
         default=True,
         metadata=_about(
-            _switch,
+            values.switch,
             "`on`: memory rows whose value speaks of a protected attribute (health, religion and "
             "so on, by word lists) are tagged `attribute:<name>` as they are written. It is put "
             "into the database by what migrates it, `loom migrate` or `loom up`.",
@@ -227,7 +154,7 @@ class Settings:
     structured_profile_memory_limit: int = field(
         default=100,
         metadata=_about(
-            _whole(1, 1000),
+            values.whole(1, 1000),
             "How many of a user's facts one build of a structured profile reads, the most "
             "confident and newest first. Like all `LOOM_STRUCTURED_PROFILE_*` it holds for all "
             "workers together, and is put into the database by what migrates it.",
@@ -236,13 +163,14 @@ class Settings:
     structured_profile_max_users_per_pass: int = field(
         default=20,
         metadata=_about(
-            _whole(1, 100_000), "The most structured profiles one pass builds, over all namespaces."
+            values.whole(1, 100_000),
+            "The most structured profiles one pass builds, over all namespaces.",
         ),
     )
     structured_profile_max_pass_seconds: int = field(
         default=600,
         metadata=_about(
-            _whole(10, 86_400),
+            values.whole(10, 86_400),
             "How long a pass may run. In the second half it takes no more users: what is under way "
             "has that time to finish.",
         ),
@@ -262,7 +190,7 @@ class Settings:
     structured_profile_cooldown_seconds: int = field(
         default=600,
         metadata=_about(
-            _whole(0, _WEEK),
+            values.whole(0, _WEEK),
             "Seconds after a build before another change of the user's facts is built. A deletion "
             "and a change of the schema do not wait for it.",
         ),
@@ -297,7 +225,7 @@ class Settings:
     structured_profile_lease_seconds: int = field(
         default=300,
         metadata=_about(
-            _whole(60, 3600),
+            values.whole(60, 3600),
             "Seconds a worker has for one build. Its call of the model gives up 30 seconds before "
             "the end; a worker that died keeps its user that long.",
         ),
@@ -305,7 +233,7 @@ class Settings:
     profile_consolidation_enabled: bool = field(
         default=False,
         metadata=_about(
-            _switch,
+            values.switch,
             "`on`: the worker folds each user's preferences and decisions into a profile section "
             "of text, `consolidated_profile`, with a call of the model for a change. Like all "
             "`LOOM_PROFILE_CONSOLIDATION_*` it holds for all workers together, and is put into the "
@@ -315,7 +243,7 @@ class Settings:
     profile_consolidation_cooldown_seconds: int = field(
         default=600,
         metadata=_about(
-            _whole(0, _WEEK),
+            values.whole(0, _WEEK),
             "Seconds after a fold before another change of the user's preferences and decisions is "
             "folded. A deletion does not wait for it.",
         ),
@@ -323,7 +251,7 @@ class Settings:
     profile_consolidation_memory_limit: int = field(
         default=100,
         metadata=_about(
-            _whole(1, 1000),
+            values.whole(1, 1000),
             "How many of a user's preferences and decisions one fold reads, the most confident and "
             "newest first.",
         ),
@@ -331,14 +259,14 @@ class Settings:
     profile_consolidation_max_users_per_pass: int = field(
         default=20,
         metadata=_about(
-            _whole(1, 100_000), "The most users that one pass folds, over all namespaces."
+            values.whole(1, 100_000), "The most users that one pass folds, over all namespaces."
         ),
     )
     model_base_url: str | None = field(
         default=None,
         repr=False,
         metadata=_about(
-            _model_url,
+            values.url,
             "The OpenAI-compatible endpoint that builds structured profiles and folds, up to the "
             "`/v1`. Unset, or without `LOOM_MODEL`: no model is called, builds wait, and all else "
             "works.",
@@ -348,16 +276,17 @@ class Settings:
         default=None,
         repr=False,
         metadata=_about(
-            _header_text, "The key that is sent to that endpoint. Unset: none. It is never logged."
+            values.header_text,
+            "The key that is sent to that endpoint. Unset: none. It is never logged.",
         ),
     )
     model: str | None = field(
-        default=None, metadata=_about(_text, "The model's name, as the endpoint knows it.")
+        default=None, metadata=_about(values.text, "The model's name, as the endpoint knows it.")
     )
     model_timeout_seconds: float = field(
         default=60.0,
         metadata=_about(
-            _seconds(1, 3600),
+            values.seconds(1, 3600),
             "The longest one answer of the model may take, refused formats included. A build's "
             "lease may leave it less.",
         ),
@@ -365,7 +294,7 @@ class Settings:
     model_daily_token_cap: int | None = field(
         default=None,
         metadata=_about(
-            _whole(1, 10**15),
+            values.whole(1, 10**15),
             "How many tokens of a model an org may use in a day (UTC); `loom migrate` puts it into "
             "the database. At the cap its builds wait. Unset: as many as it takes.",
         ),
@@ -373,7 +302,7 @@ class Settings:
     llm_max_tokens_overrides: Mapping[str, int] = field(
         default_factory=dict,
         metadata=_about(
-            _max_tokens,
+            values.tokens_by_purpose(*LLM_MAX_TOKENS),
             "Other caps on what the model may write, by the purpose of the call, such as "
             "`structured_profile=64`. By default 32 tokens beyond a schema's own estimate for "
             "`structured_profile`, 1024 for `profile_consolidation`.",
@@ -382,7 +311,7 @@ class Settings:
     log_level: str = field(
         default="info",
         metadata=_about(
-            _one_of("debug", "info", "warning", "error"),
+            values.one_of("debug", "info", "warning", "error"),
             "The least level that is logged. Logs are JSON lines on standard error.",
         ),
     )
@@ -409,17 +338,17 @@ class Settings:
 
         Raises `SettingsError` for the first variable that cannot be read.
         """
-        values: dict[str, Any] = {}
+        read: dict[str, Any] = {}
         for setting in fields(cls):
             name = variable(setting.name)
             text = env.get(name, "").strip()
             if not text:
                 continue
             try:
-                values[setting.name] = setting.metadata["parse"](text)
+                read[setting.name] = setting.metadata["parse"](text)
             except ValueError as problem:
                 raise SettingsError(name, str(problem)) from None
-        settings = cls(**values)
+        settings = cls(**read)
         if settings.auth == "open" and not is_loopback(settings.host):
             raise SettingsError(
                 "LOOM_AUTH",
