@@ -11,8 +11,9 @@ begin
   if not p_change.fold_row then
     perform from loom.work_kind where kind = v_kind and enabled;
     if not found then
-      -- While nobody folds, a user only has to be known: from the first source on, or a moment that may make one.
-      if p_change.fold_moments or p_state.fold_count = p_change.fold_added then
+      -- While nobody folds, a user only has to be known: from the first source on, or a moment that may make
+      -- one. Whoever had sources before is.
+      if p_state.fold_count = p_change.fold_added then
         insert into loom.build (org, namespace, kind, user_id)
         values (p_state.org, p_state.namespace, v_kind, p_state.user_id)
         on conflict (org, namespace, kind, user_id) do nothing;

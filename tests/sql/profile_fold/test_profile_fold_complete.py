@@ -193,6 +193,20 @@ def test_a_fact_that_only_structured_profiles_read_costs_no_fold(
     assert (take(db), is_current(db)) == ([], True)
 
 
+@pytest.mark.parametrize("verb", ["pin", "unpin", "restore"])
+def test_a_mark_on_the_section_of_a_user_with_other_facts_lists_nobody(
+    db: Connection, verb: str
+) -> None:
+    fact(db, "set", **U1, memory_key="home", value="Ulm")
+    prefers(db)
+    fold(db)
+    if verb == "restore":
+        fact(db, "delete", **ROW)
+    fact(db, verb, **ROW)
+    build = build_row(db)
+    assert (build["row_state"], build["listed_at"], build["due_at"]) == ("served", None, None)
+
+
 def test_o49_the_section_is_no_source_of_itself_nor_of_the_other(
     db: Connection, clock: Clock
 ) -> None:

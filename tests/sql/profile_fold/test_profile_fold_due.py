@@ -183,6 +183,16 @@ def _quiet(db: Connection) -> None:
     assert metrics(db, FOLD)["due"] == 0
 
 
+def test_what_was_cut_off_waits_also_where_there_are_other_facts(db: Connection) -> None:
+    switch(db)
+    prefers(db)
+    fact(db, "set", **U1, memory_key="home", value="Ulm")
+    taken = lease(db)
+    read(db, taken)
+    fail(db, taken, "cut_off", "CUT_OFF")
+    assert (build_row(db)["refused"], take(db)) == ("CUT_OFF", [])
+
+
 def test_a_refusal_from_before_it_was_off_is_over(db: Connection, clock: Clock) -> None:
     switch(db)
     prefers(db)
@@ -196,10 +206,12 @@ def test_a_refusal_from_before_it_was_off_is_over(db: Connection, clock: Clock) 
 def test_switched_on_again_nobody_is_folded_anew_for_it(db: Connection, clock: Clock) -> None:
     switch(db)
     prefers(db)
+    fact(db, "set", **U1, memory_key="home", value="Ulm")  # of no concern to a fold
     fold(db)
     for enabled in (False, True):
         switch(db, enabled=enabled)
     clock.advance(days=1)
+    assert (metrics(db, FOLD)["oldest_due_seconds"], shown(db, "v_due")) == (None, [])
     assert (take(db), build_row(db)["schema_rev"]) == ([], 2)
 
 
