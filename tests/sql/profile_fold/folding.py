@@ -62,4 +62,5 @@ def is_current(conn: Connection, user: str = "u1") -> bool:
         "select fold_digest::text, fold_count from loom.user_state where user_id = %s", (user,)
     ).fetchone()
     assert state is not None
-    return build["row_state"] == "served" and (build["built_digest"], build["built_count"]) == state
+    built = (build["row_state"], build["built_digest"], build["built_count"])
+    return built == ("served", *state)

@@ -84,7 +84,7 @@ def _answer(conn: Connection, statement: str, *arguments: Any) -> Any:
     return row[0]
 
 
-def settings(conn: Connection, kind: str = KIND, **wanted: Any) -> None:
+def settings(conn: Connection, kind: str = KIND, /, **wanted: Any) -> None:
     """Sets waits and bounds, as the applier does."""
     conn.execute("select loom.work_settings(%s, %s)", (kind, Jsonb(wanted)))
 
