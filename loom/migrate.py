@@ -23,11 +23,12 @@ from psycopg import errors
 
 from loom.heeded import Heeded
 from loom.migrate_errors import MigrationError
+from loom.migrate_extensions import make_extensions, open_schema, present_additions
 from loom.migrate_functions import apply_functions, refuse_undeclared
 from loom.migrate_roles import ensure_roles, set_passwords
 from loom.migrate_script import run_script
 from loom.migrate_status import Status, check_server, read_status
-from loom.sql_tree import SqlTree, SqlTreeError
+from loom.sql_tree import Script, SqlTree, SqlTreeError
 
 __all__ = [
     "Expected",
@@ -74,10 +75,11 @@ class Report:
     migrations: tuple[str, ...]
     functions_applied: bool
     roles: tuple[str, ...]
+    additions: tuple[str, ...] = ()
 
     @property
     def changed(self) -> bool:
-        return bool(self.migrations or self.functions_applied or self.roles)
+        return bool(self.migrations or self.additions or self.functions_applied or self.roles)
 
 
 @dataclass(frozen=True)
@@ -154,10 +156,12 @@ def migrate_connection(
         _bootstrap(conn, tree)
         state = read_status(conn, tree)
         state.refuse_unless_ours()
-        for name in state.pending:
-            _apply_migration(conn, tree, name)
-            log(f"migration {name} applied")
-        functions_due = bool(state.pending) or not state.functions_current
+        for script in tree.migrations:
+            if script.record in state.pending:
+                _apply_migration(conn, script, script)
+                log(f"migration {script.record} applied")
+        extended = _extend(conn, tree, log)
+        functions_due = bool(state.pending or extended) or not state.functions_current
         if functions_due:
             apply_functions(conn, tree)
             log(f"{len(tree.functions)} functions applied")
@@ -165,7 +169,7 @@ def migrate_connection(
             refuse_undeclared(conn, tree)
         if heeded is not None:
             heeded.put(conn)
-    return Report(state.pending, functions_due, roles)
+    return Report(state.pending, functions_due, roles, extended)
 
 
 def _prepare_session(conn: Connection) -> None:
@@ -229,12 +233,26 @@ def _bootstrap(conn: Connection, tree: SqlTree) -> None:
             run_script(conn, tree.bootstrap)
 
 
-def _apply_migration(conn: Connection, tree: SqlTree, name: str) -> None:
-    (script,) = (each for each in tree.migrations if each.name == name)
+def _extend(conn: Connection, tree: SqlTree, log: Callable[[str], None]) -> tuple[str, ...]:
+    """Applies what additions have for extensions that are there, or that this login may make."""
+    make_extensions(conn, tree, log)
+    due = read_status(conn, tree).addable
+    for addition in present_additions(conn, tree):
+        open_schema(conn, addition.extension)
+        for script in addition.migrations:
+            if script.record in due:
+                (as_written,) = (each for each in tree.all_migrations if each.path == script.path)
+                _apply_migration(conn, script, as_written)
+                log(f"migration {script.record} applied")
+    return due
+
+
+def _apply_migration(conn: Connection, script: Script, as_written: Script) -> None:
     with conn.transaction():
         conn.execute("set local role loom_owner")
         run_script(conn, script)
         conn.execute(
-            "insert into loom.migration (name, sha256) values (%s, %s)", (name, script.sha256)
+            "insert into loom.migration (name, sha256) values (%s, %s)",
+            (as_written.record, as_written.sha256),
         )
         conn.execute("set local role none")

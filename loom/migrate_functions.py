@@ -8,6 +8,7 @@ import psycopg
 from psycopg import sql
 
 from loom.migrate_errors import MigrationError
+from loom.migrate_extensions import present_additions
 from loom.migrate_roles import acting_as_owners
 from loom.migrate_script import run_script
 from loom.sql_lint import undeclared_functions
@@ -19,6 +20,10 @@ _OWN_FUNCTIONS = """
 select p.oid::regprocedure::text
 from pg_catalog.pg_proc p
 where p.pronamespace = 'loom'::regnamespace and p.proowner = current_user::regrole
+  and not exists (
+    select from pg_catalog.pg_depend d
+    where d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e'
+  )
 order by 1
 """
 
@@ -31,6 +36,10 @@ select p.oid, p.oid::regprocedure::text, l.lanname,
 from pg_catalog.pg_proc p
 join pg_catalog.pg_language l on l.oid = p.prolang
 where p.pronamespace = 'loom'::regnamespace and l.lanname in ('plpgsql', 'sql')
+  and not exists (
+    select from pg_catalog.pg_depend d
+    where d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e'
+  )
 order by 2
 """
 
@@ -49,12 +58,16 @@ def apply_functions(conn: Connection, tree: SqlTree) -> None:
     with conn.transaction(), acting_as_owners(conn):
         # Files may name functions of files that come later; bodies are judged when all are there.
         conn.execute("set local check_function_bodies = off")
-        for script in tree.functions:
+        present = present_additions(conn, tree)
+        for script in (*tree.functions, *(each for one in present for each in one.functions)):
             run_script(conn, script)
         _hand_to_api(conn)
         for script in (tree.operations, *tree.data):
             run_script(conn, script)
         run_script(conn, tree.grants)
+        for addition in present:
+            for script in (*addition.data, addition.grants):
+                run_script(conn, script)
         _validate_bodies(conn)
         refuse_undeclared(conn, tree)
         conn.execute(_STORE_DIGEST, (tree.functions_sha256,))

@@ -8,6 +8,7 @@ from typing import Any
 import psycopg
 
 from loom.migrate_errors import MigrationError
+from loom.migrate_extensions import extension_schemas
 from loom.sql_tree import SqlTree
 
 Connection = psycopg.Connection[Any]
@@ -31,6 +32,8 @@ class Status:
     `bootstrapped`: it has Loom's schema. `readable`: this login may read what was applied; if not,
     the fields after it are as for an empty database. `unknown`: applied here, but not in the files,
     so the database is newer. `changed`: applied from another text than the file now has.
+    `addable`: migrations of additions for which the database has the extension by now. None of them
+    is among `applied` and `pending`.
     """
 
     server_version: int
@@ -41,11 +44,15 @@ class Status:
     unknown: tuple[str, ...]
     changed: tuple[str, ...]
     functions_current: bool
+    addable: tuple[str, ...] = ()
 
     @property
     def current(self) -> bool:
         """Whether this code and the database belong together as they are."""
-        return not (self.pending or self.unknown or self.changed) and self.functions_current
+        return (
+            not (self.pending or self.addable or self.unknown or self.changed)
+            and self.functions_current
+        )
 
     def refuse_unless_ours(self) -> None:
         """Raises MigrationError when the database is newer than the files, or of other files."""
@@ -92,16 +99,24 @@ def read_status(conn: Connection, tree: SqlTree) -> Status:
         stored = dict(conn.execute("select name, sha256 from loom.migration").fetchall())
         found = conn.execute("select sha256 from loom.functions_digest").fetchone()
         digest = found[0] if found else None
-    in_files = {script.name: script.sha256 for script in tree.migrations}
+    in_files = {script.record: script.sha256 for script in tree.all_migrations}
+    own = [script.record for script in tree.migrations]
+    installed = extension_schemas(conn)
     return Status(
         server_version=conn.info.server_version,
         bootstrapped=bootstrapped,
         readable=readable,
-        applied=tuple(sorted(name for name in stored if name in in_files)),
-        pending=tuple(name for name in in_files if name not in stored),
+        applied=tuple(name for name in own if name in stored),
+        pending=tuple(name for name in own if name not in stored),
         unknown=tuple(sorted(name for name in stored if name not in in_files)),
         changed=tuple(
             sorted(name for name in stored if name in in_files and stored[name] != in_files[name])
         ),
         functions_current=digest == tree.functions_sha256,
+        addable=tuple(
+            script.record
+            for addition in tree.additions
+            for script in addition.migrations
+            if addition.extension in installed and script.record not in stored
+        ),
     )

@@ -2,7 +2,8 @@
 
 The layout is that of the `sql` folder: `roles.sql`, `bootstrap.sql`, `migrations/NNNN_name.sql`
 with `frozen.txt`, `functions/**/*.sql`, `operations.sql`, `data/*.sql`, `grants.sql` and
-`lint/*.sql`. Text is read as UTF-8 with line ends turned into `\\n`, so that a digest does not
+`lint/*.sql`. What needs an extension of the server that may be missing is in
+`extensions/<extension>/`, a folder like the whole: migrations, functions, data, grants. Text is read as UTF-8 with line ends turned into `\\n`, so that a digest does not
 depend on the checkout.
 
 `python -m loom.sql_tree freeze` adds the migrations of a release to `frozen.txt`.
@@ -55,6 +56,32 @@ class Script:
         """Names of the functions in schema loom that this file creates, in order."""
         return tuple(_CREATE_FUNCTION.findall(self.text))
 
+    @property
+    def record(self) -> str:
+        """A migration's name in loom.migration: its own, behind that of the extension it needs."""
+        folder, _, rest = self.path.partition("/")
+        return f"{rest.partition('/')[0]}/{self.name}" if folder == "extensions" else self.name
+
+    def filled_in(self, extension: str, schema: str) -> Script:
+        """With the extension's schema, a quoted name, where the text says `@<extension>@`."""
+        return Script(self.path, self.text.replace(f"@{extension}@", schema))
+
+
+@dataclass(frozen=True)
+class Addition:
+    """What is applied where the database has an extension, behind all else."""
+
+    extension: str
+    migrations: tuple[Script, ...]
+    functions: tuple[Script, ...]
+    data: tuple[Script, ...]
+    grants: Script
+
+    @property
+    def function_set(self) -> tuple[Script, ...]:
+        """What is re-applied together, in the order of applying."""
+        return (*self.functions, *self.data, self.grants)
+
 
 @dataclass(frozen=True)
 class SqlTree:
@@ -69,6 +96,7 @@ class SqlTree:
     data: tuple[Script, ...]
     grants: Script
     lints: tuple[Script, ...]
+    additions: tuple[Addition, ...]
     frozen: Mapping[str, str]
 
     @classmethod
@@ -85,6 +113,9 @@ class SqlTree:
             data=_scripts(root, "data/*.sql"),
             grants=_script(root, root / "grants.sql"),
             lints=_scripts(root, "lint/*.sql"),
+            additions=tuple(
+                _addition(root, folder) for folder in sorted(root.glob("extensions/*/"))
+            ),
             frozen=_read_frozen(root / "migrations" / "frozen.txt"),
         )
         tree._check_migrations()
@@ -92,8 +123,14 @@ class SqlTree:
 
     @cached_property
     def functions_sha256(self) -> str:
-        """One digest over all that is re-applied as a set: functions, reference data and grants."""
-        listing = "".join(f"{script.sha256}  {script.path}\n" for script in self.function_set)
+        """One digest over all that is re-applied as a set: functions, reference data and grants.
+
+        Also of additions that a database may lack: which of them it has is told by its migrations.
+        """
+        added = (script for addition in self.additions for script in addition.function_set)
+        listing = "".join(
+            f"{script.sha256}  {script.path}\n" for script in (*self.function_set, *added)
+        )
         return hashlib.sha256(listing.encode()).hexdigest()
 
     @property
@@ -104,20 +141,27 @@ class SqlTree:
     @cached_property
     def declared_functions(self) -> tuple[str, ...]:
         """Names of all functions that some file makes, sorted."""
-        made = (name for script in (*self.migrations, *self.functions) for name in script.creates)
-        return tuple(sorted(set(made)))
+        scripts = (*self.all_migrations, *self.all_functions)
+        return tuple(sorted({name for script in scripts for name in script.creates}))
+
+    @property
+    def all_migrations(self) -> tuple[Script, ...]:
+        """Also those of additions, behind the others."""
+        added = (script for addition in self.additions for script in addition.migrations)
+        return (*self.migrations, *added)
+
+    @property
+    def all_functions(self) -> tuple[Script, ...]:
+        """Also those of additions, behind the others."""
+        added = (script for addition in self.additions for script in addition.functions)
+        return (*self.functions, *added)
 
     def _check_migrations(self) -> None:
         if not self.migrations:
             raise SqlTreeError(f"no migrations in {self.root / 'migrations'}")
-        for position, script in enumerate(self.migrations, start=1):
-            match = _MIGRATION_NAME.match(script.name)
-            if match is None or int(match[1]) != position:
-                raise SqlTreeError(
-                    f"{script.path}: migrations are named NNNN_words.sql and numbered without gap "
-                    f"or double; this one should be number {position:04d}"
-                )
-        present = {script.name: script.sha256 for script in self.migrations}
+        for migrations in (self.migrations, *(each.migrations for each in self.additions)):
+            _check_numbers(migrations)
+        present = {script.record: script.sha256 for script in self.all_migrations}
         for name, sha256 in self.frozen.items():
             if name not in present:
                 raise SqlTreeError(f"migration {name} was released and is gone from the files")
@@ -135,13 +179,23 @@ def default_root() -> Path:
     return installed if installed.is_dir() else package.parent / "sql"
 
 
+def _check_numbers(migrations: tuple[Script, ...]) -> None:
+    for position, script in enumerate(migrations, start=1):
+        match = _MIGRATION_NAME.match(script.name)
+        if match is None or int(match[1]) != position:
+            raise SqlTreeError(
+                f"{script.path}: migrations are named NNNN_words.sql and numbered without gap "
+                f"or double; this one should be number {position:04d}"
+            )
+
+
 def freeze(root: Path | None = None) -> tuple[str, ...]:
     """Writes every migration that is not there yet into frozen.txt; returns the names added."""
     tree = SqlTree.read(root)
-    added = tuple(script for script in tree.migrations if script.name not in tree.frozen)
-    lines = "".join(f"{script.sha256}  {script.name}\n" for script in tree.migrations)
+    added = tuple(script for script in tree.all_migrations if script.record not in tree.frozen)
+    lines = "".join(f"{script.sha256}  {script.record}\n" for script in tree.all_migrations)
     (tree.root / "migrations" / "frozen.txt").write_text(_FROZEN_HEADER + lines, encoding="utf-8")
-    return tuple(script.name for script in added)
+    return tuple(script.record for script in added)
 
 
 def _script(root: Path, path: Path) -> Script:
@@ -153,6 +207,17 @@ def _script(root: Path, path: Path) -> Script:
 def _scripts(root: Path, pattern: str) -> tuple[Script, ...]:
     return tuple(
         sorted((_script(root, path) for path in root.glob(pattern)), key=lambda each: each.path)
+    )
+
+
+def _addition(root: Path, folder: Path) -> Addition:
+    within = folder.relative_to(root).as_posix()
+    return Addition(
+        extension=folder.name,
+        migrations=_scripts(root, f"{within}/migrations/*.sql"),
+        functions=_scripts(root, f"{within}/functions/**/*.sql"),
+        data=_scripts(root, f"{within}/data/*.sql"),
+        grants=_script(root, folder / "grants.sql"),
     )
 
 

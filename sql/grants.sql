@@ -154,5 +154,21 @@ grant select, update (armed_until) on loom.worker_bell to loom_api;
 grant select on loom.worker_bell to loom_scheduler;
 grant select, update (rev) on loom.user_state, loom.agent_lock to loom_scheduler;
 
+-- What a row is found by is written by whoever writes the row: by triggers, with the writer's rights.
+grant select, insert, delete on loom.memory_text, loom.embedding_due to loom_api, loom_scheduler;
+grant update (plane, language, content_sha256, words) on loom.memory_text to loom_api, loom_scheduler;
+grant update (due_at, lease_id, attempts, last_error) on loom.embedding_due to loom_api, loom_scheduler;
+grant select on loom.embedding_model to loom_api, loom_scheduler, loom_search;
+grant insert, delete, update (dimension, state, activated_at, retired_at, cursor_org, cursor_memory_id, swept_at, total, listed)
+  on loom.embedding_model to loom_api;
+grant select on loom.person_word to loom_api;
+grant select on loom.namespace to loom_scheduler, loom_search;
+grant select on loom.memory, loom.memory_text to loom_search;
+grant execute on function loom._is_searchable(loom.memory), loom._text_changed(loom.memory[]), loom._embedding_wanted(),
+  loom._embedding_list(loom.memory[]), loom._namespace_language(text, text), loom._memory_words(loom.memory, text),
+  loom._words(text, text), loom._cjk_runs(text), loom._cjk_pairs(text[]), loom._without_cjk(text),
+  loom._search_body(loom.memory), loom._leaves(jsonb), loom._canonical_number(numeric, text), loom._plane_of(text),
+  loom._scope_lexemes(loom.memory), loom._scope_lexeme(text, text[]) to loom_scheduler;
+
 -- Operators read views, which show no text of a user; nobody else does.
 grant select on loom.v_locks, loom.v_user_rows, loom.v_due, loom.v_backoff, loom.v_builds, loom.v_usage to loom_operator;

@@ -124,6 +124,8 @@ insert into loom.error_code (sqlstate, code, http_status, category, retryable) v
 -- version holds for every row: memory_list_idx is used by statements that say it.)
 delete from loom.erasure_plane;
 insert into loom.erasure_plane (place, plane, table_name, condition, by_namespace, counted) values
+  (16, 'embedding', 'embedding_due', 'user_id = $2', true, false),
+  (17, 'memory_text', 'memory_text', 'user_id = $2', true, false),
   (20, 'working_memory', 'working_memory', 'user_id = $2', true, true),
   (30, 'memory_version', 'memory_version', 'user_id = $2', true, true),
   (31, 'memory_version', 'memory_source', 'user_id = $2', true, false),

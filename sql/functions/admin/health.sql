@@ -6,7 +6,7 @@ declare
   v_now timestamptz := clock_timestamp();
 begin
   return jsonb_build_object(
-    'migration', (select max(name) from loom.migration),
+    'migration', (select max(name) from loom.migration where strpos(name, '/') = 0),
     'functions_sha256', (select sha256 from loom.functions_digest),
     'open_mode', exists (select from loom.open_mode where expires_at > v_now),
     'server_version', current_setting('server_version_num')::integer,

@@ -1,0 +1,17 @@
+create or replace function loom._embedding_list(p_rows loom.memory[]) returns void
+language plpgsql volatile
+set search_path = loom, pg_temp
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_now timestamptz := loom._now();
+begin
+  insert into loom.embedding_due (org, memory_id, namespace, user_id, due_at)
+  select org, memory_id, namespace, user_id, v_now from unnest(p_rows)
+  order by org, memory_id
+  -- Whoever holds a lease on it has the old text: it is due again at once, and what they bring is refused.
+  on conflict (org, memory_id) do update
+    set due_at = excluded.due_at, lease_id = null, attempts = 0, last_error = null;
+end
+$$;
+comment on function loom._embedding_list(loom.memory[]) is 'Lists rows as due for a vector of each model in use.';
