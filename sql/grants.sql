@@ -159,8 +159,9 @@ grant select, insert, delete on loom.memory_text, loom.embedding_due to loom_api
 grant update (plane, language, content_sha256, words) on loom.memory_text to loom_api, loom_scheduler;
 grant update (due_at, lease_id, attempts, last_error) on loom.embedding_due to loom_api, loom_scheduler;
 grant select on loom.embedding_model to loom_api, loom_scheduler, loom_search;
-grant insert, delete, update (dimension, state, activated_at, retired_at, cursor_org, cursor_memory_id, swept_at, total, listed)
-  on loom.embedding_model to loom_api;
+grant update (dimension) on loom.embedding_model to loom_api;
+grant insert, delete, update (state, activated_at, retired_at, cursor_org, cursor_memory_id, swept_at, total, listed)
+  on loom.embedding_model to loom_scheduler;
 grant select on loom.person_word to loom_api;
 grant select on loom.namespace to loom_scheduler, loom_search;
 grant select on loom.memory, loom.memory_text to loom_search;
@@ -169,6 +170,19 @@ grant execute on function loom._is_searchable(loom.memory), loom._text_changed(l
   loom._words(text, text), loom._cjk_runs(text), loom._cjk_pairs(text[]), loom._without_cjk(text),
   loom._search_body(loom.memory), loom._leaves(jsonb), loom._canonical_number(numeric, text), loom._plane_of(text),
   loom._scope_lexemes(loom.memory), loom._scope_lexeme(text, text[]) to loom_scheduler;
+-- Models of vectors are of the installation, so all about them is the scheduler's.
+grant execute on function loom._embedding_models(), loom._embedding_due_count(text, integer),
+  loom._embedding_given_up(text, integer), loom._embedding_sweep(loom.embedding_model, integer, timestamptz),
+  loom._embedding_restart(loom.embedding_model), loom._embedding_complete(text), loom._embedding_switch(text, timestamptz),
+  loom._ts(timestamptz), loom._check_fields(jsonb, text[]), loom._text(jsonb, text, boolean),
+  loom._integer(jsonb, text, bigint, bigint), loom._required_identifier(jsonb, text), loom._identifier(jsonb, text, integer),
+  loom._audit(text, text, timestamptz, text, jsonb) to loom_scheduler;
+grant insert on loom.audit to loom_scheduler;
+grant execute on function loom.embedding_places(jsonb), loom.embedding_claim(jsonb), loom.embedding_store(jsonb),
+  loom.embedding_fail(jsonb), loom.embedding_advance(jsonb) to loom_worker;
+grant execute on function loom.embedding_progress() to loom_worker, loom_gateway, loom_owner;
+grant execute on function loom.embedding_model_add(jsonb), loom.embedding_model_activate(jsonb),
+  loom.embedding_model_retire(jsonb), loom.embedding_model_drop(jsonb) to loom_owner;
 
 -- Operators read views, which show no text of a user; nobody else does.
 grant select on loom.v_locks, loom.v_user_rows, loom.v_due, loom.v_backoff, loom.v_builds, loom.v_usage to loom_operator;

@@ -57,20 +57,23 @@ create unique index embedding_model_one_key on loom.embedding_model (state) wher
 create table loom.embedding_due (
   org loom.identifier not null,
   memory_id uuid not null,
+  model text collate "C" not null,
   namespace loom.identifier not null,
   user_id loom.identifier not null,
-  -- When a claim may take it: now, or when a lease or a wait ends.
+  -- When a claim may take it: now, or when a lease or a wait ends; infinity: it was given up.
   due_at timestamptz not null,
   lease_id uuid,
   attempts integer not null default 0,
   last_error text collate "C",
-  constraint embedding_due_pkey primary key (org, memory_id),
+  constraint embedding_due_pkey primary key (org, memory_id, model),
   constraint embedding_due_text_fkey foreign key (org, memory_id)
     references loom.memory_text (org, memory_id) on delete cascade
 ) with (fillfactor = 70);
 comment on table loom.embedding_due is
-  'Rows whose text has no vector of some model in use: when a claim may take them, and who is at it.';
-create index embedding_due_idx on loom.embedding_due (org, due_at, memory_id);
+  'Texts that are to have a vector of a model: when a claim may take them, and who is at it.';
+create index embedding_due_idx on loom.embedding_due (org, model, due_at, memory_id);
+-- The scheduler's, across orgs: which orgs have something due.
+create index embedding_due_all_idx on loom.embedding_due (model, org, due_at);
 create index embedding_due_user_idx on loom.embedding_due (org, user_id, namespace);
 create index embedding_due_lease_idx on loom.embedding_due (org, lease_id) where lease_id is not null;
 
@@ -102,6 +105,8 @@ create policy namespace_search on loom.namespace for select to loom_search using
 create policy memory_text_housekeeping on loom.memory_text to loom_scheduler using (true) with check (true);
 create policy embedding_due_housekeeping on loom.embedding_due to loom_scheduler using (true) with check (true);
 create policy namespace_housekeeping on loom.namespace for select to loom_scheduler using (true);
+-- Which models are in use is recorded under no org.
+create policy audit_of_models on loom.audit for insert to loom_scheduler with check (org = '-');
 
 create type loom.text_term as (
   place integer,

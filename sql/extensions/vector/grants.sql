@@ -1,8 +1,11 @@
 -- As sql/grants.sql, behind it: what the functions and tables of vectors need.
 
 grant select, insert, delete on loom.embedding to loom_api;
-grant update (content_sha256, embedding, made_at) on loom.embedding to loom_api;
-grant select on loom.embedding to loom_search;
+grant update (plane, content_sha256, embedding, made_at) on loom.embedding to loom_api;
+grant select on loom.embedding to loom_search, loom_scheduler;
+grant delete on loom.embedding to loom_scheduler;
+grant execute on function loom._embedding_current(text, uuid, text, text), loom._embedding_remove(text, integer)
+  to loom_scheduler;
 
 -- Where the extension itself is in schema loom, its functions have lost what PUBLIC may do with them.
 do $$

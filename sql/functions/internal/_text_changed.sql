@@ -15,7 +15,7 @@ begin
     end if;
     v_language := loom._namespace_language(v_row.org, v_row.namespace);
     v_other := true;
-    select content_sha256 <> v_row.content_sha256 into v_other from loom.memory_text
+    select (content_sha256, plane) <> (v_row.content_sha256, loom._plane_of(v_row.memory_type)) into v_other from loom.memory_text
     where org = v_row.org and memory_id = v_row.memory_id;
     insert into loom.memory_text (org, memory_id, namespace, user_id, plane, language, content_sha256, words)
     values (v_row.org, v_row.memory_id, v_row.namespace, v_row.user_id, loom._plane_of(v_row.memory_type), v_language,

@@ -9,27 +9,10 @@ declare
   v_org text := loom._work_enter(p_org);
   v_now timestamptz := loom._now();
   v_build loom.build;
-  v_calls loom.model_usage[];
+  v_calls loom.model_usage[] := loom._calls_used(p_purpose, p_model, p_calls);
 begin
-  v_calls := loom._calls_used(p_purpose, p_model, p_calls);
   v_build := loom._lease_enter(v_org, p_lease_id, v_now);
-  insert into loom.model_usage (org, at, purpose, namespace, user_id, model, prompt_tokens, completion_tokens,
-    milliseconds, outcome)
-  select v_org, v_now, p_purpose, p_namespace, coalesce(v_build.user_id, '-'), p_model, prompt_tokens, completion_tokens,
-    milliseconds, outcome
-  from unnest(v_calls);
-  -- In order, since rows stay locked until the end.
-  insert into loom.model_day as used
-    (org, day, purpose, model, outcome, calls, prompt_tokens, completion_tokens, milliseconds)
-  select v_org, (v_now at time zone 'UTC')::date, p_purpose, p_model, outcome, count(*), sum(prompt_tokens),
-    sum(completion_tokens), sum(milliseconds)
-  from unnest(v_calls) group by outcome order by outcome
-  on conflict (org, day, purpose, model, outcome) do update
-    set calls = used.calls + excluded.calls, prompt_tokens = used.prompt_tokens + excluded.prompt_tokens,
-      completion_tokens = used.completion_tokens + excluded.completion_tokens,
-      milliseconds = used.milliseconds + excluded.milliseconds;
-  perform loom._work_counted(p_purpose, 'tokens',
-    (select coalesce(sum(prompt_tokens::bigint + completion_tokens), 0)::bigint from unnest(v_calls)), v_now);
+  perform loom._model_used(v_org, p_namespace, coalesce(v_build.user_id, '-'), p_purpose, p_model, v_calls, v_now);
 end
 $$;
 comment on function loom.work_used(text, text, uuid, text, text, jsonb) is

@@ -26,4 +26,6 @@ alter table loom.embedding enable row level security;
 create policy embedding_of_org on loom.embedding to loom_api
   using (org = current_setting('loom.org', true)) with check (org = current_setting('loom.org', true));
 create policy embedding_search on loom.embedding for select to loom_search using (true);
+-- Listing what lacks a vector and removing those of a retired model goes across orgs.
+create policy embedding_scheduling on loom.embedding to loom_scheduler using (true);
 
