@@ -170,6 +170,13 @@ grant execute on function loom._is_searchable(loom.memory), loom._text_changed(l
   loom._words(text, text), loom._cjk_runs(text), loom._cjk_pairs(text[]), loom._without_cjk(text),
   loom._search_body(loom.memory), loom._leaves(jsonb), loom._canonical_number(numeric, text), loom._plane_of(text),
   loom._scope_lexemes(loom.memory), loom._scope_lexeme(text, text[]) to loom_scheduler;
+-- Searches run as loom_search, since row-level security stops their operators from using an index; what they
+-- are given was checked by an operation.
+grant execute on function loom._scope_query(loom.caller, loom.search_filter), loom._scope_lexeme(text, text[]),
+  loom._any_lexeme(text[]), loom._plane_of(text), loom._embedding_index(text),
+  loom._search_shows(loom.caller, loom.search_filter, text, text, text, text, text, text[], timestamptz, timestamptz, timestamptz)
+  to loom_search;
+grant execute on function loom._search_text(loom.caller, loom.search_filter, tsquery[], integer) to loom_api;
 -- Models of vectors are of the installation, so all about them is the scheduler's.
 grant execute on function loom._embedding_models(), loom._embedding_due_count(text, integer),
   loom._embedding_given_up(text, integer), loom._embedding_sweep(loom.embedding_model, integer, timestamptz),

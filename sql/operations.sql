@@ -40,6 +40,12 @@ insert into loom.operation (op, function_name, role, mode, identity, fields) val
     '{memory_key,memory_id,as_of,if_version,read_scope}'),
   ('memory.list', 'memory_list', 'viewer', 'read', '{org,namespace,agent,user_id,session_id}',
     '{memory_type,tags,key_prefix,source_class,include_deleted,read_scope,limit,cursor}'),
+  ('memory.search', 'memory_search', 'viewer', 'read', '{org,namespace,agent,user_id,session_id,run_id}',
+    '{query,memory_type,tags,source_class,read_scope,limit,explain,query_embedding}'),
+  ('search.query', 'search_query', 'viewer', 'read', '{org,namespace,agent,user_id,session_id,run_id}',
+    '{query,memory_type,tags,source_class,profile,read_scope,limit,explain,query_embedding}'),
+  ('memory.ask', 'memory_ask', 'viewer', 'read', '{org,namespace,agent,user_id,session_id,run_id}',
+    '{query,read_scope,limit}'),
   ('memory.history', 'memory_history', 'viewer', 'read', '{org,namespace,agent,user_id,session_id}',
     '{memory_key,memory_id,read_scope,limit,cursor}'),
   ('memory.delete', 'memory_delete', 'writer', 'write', '{org,namespace,agent,user_id,session_id}',
@@ -118,6 +124,7 @@ insert into loom.error_code (sqlstate, code, http_status, category, retryable) v
   ('LM406', 'LIMIT_EXCEEDED', 422, 'limit', false),
   ('LM407', 'BLACKLISTED', 422, 'limit', false),
   ('LM408', 'PAYLOAD_TOO_LARGE', 413, 'limit', false),
+  ('LM501', 'MODEL_UNAVAILABLE', 503, 'world', true),
   ('LM502', 'CENSUS_FAILED', 500, 'world', true);
 
 -- Every plane of a user's rows; one plane may take several tables or parts of one. (The condition on
@@ -125,7 +132,7 @@ insert into loom.error_code (sqlstate, code, http_status, category, retryable) v
 delete from loom.erasure_plane;
 insert into loom.erasure_plane (place, plane, table_name, condition, by_namespace, counted) values
   (16, 'embedding', 'embedding_due', 'user_id = $2', true, false),
-  (17, 'memory_text', 'memory_text', 'user_id = $2', true, false),
+  (17, 'embedding', 'memory_text', 'user_id = $2', true, false),
   (20, 'working_memory', 'working_memory', 'user_id = $2', true, true),
   (30, 'memory_version', 'memory_version', 'user_id = $2', true, true),
   (31, 'memory_version', 'memory_source', 'user_id = $2', true, false),

@@ -108,13 +108,6 @@ create policy namespace_housekeeping on loom.namespace for select to loom_schedu
 -- Which models are in use is recorded under no org.
 create policy audit_of_models on loom.audit for insert to loom_scheduler with check (org = '-');
 
-create type loom.text_term as (
-  place integer,
-  -- Any of the lexemes that the word becomes in the configurations asked.
-  words tsquery
-);
-comment on type loom.text_term is 'A word of a query: where it stands, and what it matches.';
-
 create type loom.search_filter as (
   plane text collate "C",
   types text[] collate "C",
@@ -123,9 +116,21 @@ create type loom.search_filter as (
 );
 comment on type loom.search_filter is 'Conditions of a search beside its query; null: any.';
 
+create type loom.search_query as (
+  -- A word of the query each: any of the lexemes that it becomes in the configurations asked.
+  terms tsquery[],
+  -- Null when no search by vectors is made.
+  model text collate "C",
+  vector jsonb,
+  -- Leg -> whether it runs, and if not, why.
+  legs jsonb
+);
+comment on type loom.search_query is 'What a query asks of each leg of a search.';
+
 create type loom.search_hit as (
   memory_id uuid,
-  -- Of the leg that found it; only the order means something beyond that leg.
+  place integer,
+  -- Of the leg that found it: only its order means something.
   score double precision
 );
 comment on type loom.search_hit is 'A row that one leg of a search found.';

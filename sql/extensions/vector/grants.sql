@@ -4,6 +4,7 @@ grant select, insert, delete on loom.embedding to loom_api;
 grant update (plane, content_sha256, embedding, made_at) on loom.embedding to loom_api;
 grant select on loom.embedding to loom_search, loom_scheduler;
 grant delete on loom.embedding to loom_scheduler;
+grant execute on function loom._search_vector(loom.caller, loom.search_filter, text, jsonb, integer) to loom_api;
 grant execute on function loom._embedding_current(text, uuid, text, text), loom._embedding_remove(text, integer)
   to loom_scheduler;
 

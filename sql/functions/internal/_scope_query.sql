@@ -1,0 +1,28 @@
+create or replace function loom._scope_query(p_caller loom.caller, p_filter loom.search_filter) returns tsquery
+language plpgsql immutable
+set search_path = loom, pg_temp
+as $$
+declare
+  v_place text[] := array[p_caller.org, p_caller.namespace, p_filter.plane];
+  v_query tsquery;
+  v_tag text;
+begin
+  if p_caller.users is null then
+    v_query := loom._any_lexeme(array[loom._scope_lexeme('n', v_place)]);
+  else
+    v_query := loom._any_lexeme(array(select loom._scope_lexeme('u', v_place || who) from unnest(p_caller.users) as who));
+  end if;
+  if p_filter.types is not null then
+    v_query := v_query && loom._any_lexeme(array(select loom._scope_lexeme('t', array[kind]) from unnest(p_filter.types) as kind));
+  end if;
+  if p_filter.source_class is not null then
+    v_query := v_query && loom._any_lexeme(array[loom._scope_lexeme('c', array[p_filter.source_class])]);
+  end if;
+  foreach v_tag in array coalesce(p_filter.tags, '{}') loop
+    v_query := v_query && loom._any_lexeme(array[loom._scope_lexeme('g', array[v_tag])]);
+  end loop;
+  return v_query;
+end
+$$;
+comment on function loom._scope_query(loom.caller, loom.search_filter) is
+  'Matches what a search may find at all, by the lexemes of loom._scope_lexemes.';
