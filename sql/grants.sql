@@ -76,7 +76,7 @@ grant execute on function loom.execute(text, jsonb, text)
 grant execute on function loom.work_metrics() to loom_gateway;
 grant execute on function loom.health() to loom_gateway, loom_worker, loom_operator, loom_owner;
 grant execute on function loom.worker_beat(uuid), loom.worker_gone(uuid), loom.worker_bell_set(boolean), loom.housekeeping(integer),
-  loom.housekeeping_memory(integer), loom.work_due(text), loom.work_claim(text, text, text, integer),
+  loom.housekeeping_memory(integer), loom.housekeeping_search(integer), loom.work_due(text), loom.work_claim(text, text, text, integer),
   loom.work_read(text, uuid), loom.work_used(text, text, uuid, text, text, jsonb),
   loom.work_complete(text, uuid, jsonb, jsonb),
   loom.work_fail(text, uuid, text, text, integer), loom.work_fail_namespace(text, text, text, text) to loom_worker;
@@ -165,7 +165,7 @@ grant insert, delete, update (state, activated_at, retired_at, cursor_org, curso
 grant select on loom.person_word to loom_api;
 grant select on loom.namespace to loom_scheduler, loom_search;
 grant select on loom.memory, loom.memory_text to loom_search;
-grant execute on function loom._is_searchable(loom.memory), loom._text_changed(loom.memory[]), loom._embedding_wanted(),
+grant execute on function loom._is_searchable(loom.memory), loom._text_changed(loom.memory[]), loom._embedding_wanted(), loom._text_behind(),
   loom._embedding_list(loom.memory[]), loom._namespace_language(text, text), loom._memory_words(loom.memory, text),
   loom._words(text, text), loom._cjk_runs(text), loom._cjk_pairs(text[]), loom._without_cjk(text),
   loom._search_body(loom.memory), loom._leaves(jsonb), loom._canonical_number(numeric, text), loom._plane_of(text),
@@ -173,7 +173,7 @@ grant execute on function loom._is_searchable(loom.memory), loom._text_changed(l
 -- Searches run as loom_search, since row-level security stops their operators from using an index; what they
 -- are given was checked by an operation.
 grant execute on function loom._scope_query(loom.caller, loom.search_filter), loom._scope_lexeme(text, text[]),
-  loom._any_lexeme(text[]), loom._plane_of(text), loom._embedding_index(text),
+  loom._any_lexeme(text[]), loom._any_term(tsquery[]), loom._plane_of(text), loom._embedding_index(text),
   loom._search_shows(loom.caller, loom.search_filter, text, text, text, text, text, text[], timestamptz, timestamptz, timestamptz)
   to loom_search;
 grant execute on function loom._search_text(loom.caller, loom.search_filter, tsquery[], integer) to loom_api;

@@ -1,4 +1,5 @@
-"""Keeping house: what nobody needs any longer is removed, a few rows at a time.
+"""Keeping house: what nobody needs any longer is removed, a few rows at a time, and what a namespace's
+rows are found by is made anew where its text search configuration has changed.
 
 It runs beside the work, on a connection of its own, so that neither work nor the heartbeat waits
 for it. Each call is one statement and one commit, about one user; what another session holds is
@@ -26,7 +27,7 @@ ROUND_SECONDS: Final = 60.0
 
 ANSWERS: Final = 1000
 ROWS: Final = 200
-"""The most that one call removes: stored answers, and rows with all their versions."""
+"""The most that one call does: stored answers, and rows with all their versions or their words."""
 
 CONNECT_SECONDS: Final = 10.0
 CALL_SECONDS: Final = 90.0
@@ -34,6 +35,7 @@ CALL_SECONDS: Final = 90.0
 
 _ANSWERS = "select loom.housekeeping(%s)"
 _ROWS = "select loom.housekeeping_memory(%s)"
+_TEXTS = "select loom.housekeeping_search(%s)"
 
 _PASSING = (
     psycopg.OperationalError,  # also time-outs of statement and lock, deadlocks
@@ -79,11 +81,14 @@ class Housekeeper:
         try:
             removed = await self._until(connection, _ANSWERS, ANSWERS, fewest=ANSWERS)
             removed += await self._until(connection, _ROWS, ROWS, fewest=1)
+            texts = await self._until(connection, _TEXTS, ROWS, fewest=1)
         finally:
             with suppress(psycopg.Error):
                 await connection.close()
         if removed:
             log.info("housekeeping done", extra={"count": removed})
+        if texts:
+            log.info("texts made searchable anew", extra={"count": texts})
         return removed
 
     async def _until(

@@ -4,20 +4,21 @@ language plpgsql stable security definer
 set search_path = loom, pg_temp
 as $$
 declare
-  v_any tsquery := p_terms[1];
   v_all tsquery := p_terms[1];
   v_term tsquery;
   v_ids uuid[];
 begin
-  foreach v_term in array p_terms[2:] loop
-    v_any := v_any || v_term;
-    v_all := v_all && v_term;
-  end loop;
-  v_ids := loom._search_matches(p_org, p_scope && v_any, p_most + 1);
+  v_ids := loom._search_matches(p_org, p_scope && loom._any_term(p_terms), p_most + 1);
   if cardinality(v_ids) <= p_most then
     return v_ids;
   end if;
+  foreach v_term in array p_terms[2:] loop
+    v_all := v_all && v_term;
+  end loop;
   v_ids := loom._search_matches(p_org, p_scope && v_all, p_most);
+  if cardinality(v_ids) >= p_most / 2 then
+    return v_ids;  -- none with fewer words comes before them
+  end if;
   foreach v_term in array p_terms loop
     v_ids := v_ids || loom._search_matches(p_org, p_scope && v_term, greatest(p_most / cardinality(p_terms), 100));
   end loop;
@@ -25,5 +26,5 @@ begin
 end
 $$;
 comment on function loom._search_candidates(text, tsquery, tsquery[], integer) is
-  'The rows that full text ranks: all that have a word of the query, where they are no more than so many. Where they are more, so many that have all words, and for each word an equal share of those that have it: a row with a word that is rarer than that is always among them, however common the others are.';
+  'The rows that full text ranks: all that have a word of the query, where they are no more than so many. Where they are more, so many that have all words, and where these are few, for each word an equal share of those that have it: a row with a word that is rarer than that is always among them, however common the others are.';
 alter function loom._search_candidates(text, tsquery, tsquery[], integer) owner to loom_search;

@@ -7,40 +7,46 @@ set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_org text := p_caller.org;
-  v_ids uuid[] := loom._search_candidates(v_org, loom._scope_query(p_caller, p_filter), p_terms, 2000);
-  v_any tsquery := p_terms[1];
-  v_term tsquery;
+  v_ids uuid[] := loom._search_candidates(v_org, loom._scope_query(p_caller, p_filter), p_terms, 1000);
+  v_any tsquery := loom._any_term(p_terms);
 begin
-  foreach v_term in array p_terms[2:] loop
-    v_any := v_any || v_term;
-  end loop;
   return query
   with candidate as materialized (
     -- Of rows that say the same, the oldest.
     select distinct on (agent, user_id, session_id, memory_type, content_sha256)
-      present.memory_id, words, changed_at
+      memory_id, said.words, changed_at,
+      array(select number from unnest(p_terms) with ordinality as term (words, number) where said.words @@ term.words) as has
     from (select distinct id from unnest(v_ids) as id) as listed
-    cross join lateral (
-      select * from loom.memory where org = v_org and memory_id = listed.id limit 1
-    ) as present
     cross join lateral (
       select words from loom.memory_text where org = v_org and memory_id = listed.id limit 1
     ) as said
-    where loom._search_shows(p_caller, p_filter, namespace, user_id, session_id, memory_type, source_class, tags,
-      deleted_at, redacted_at, expires_at)
-    order by agent, user_id, session_id, memory_type, content_sha256, created_at, present.memory_id
-  ), hit as (
-    select memory_id, number from candidate
-    join unnest(p_terms) with ordinality as term (words, number) on candidate.words @@ term.words
-  ), weight as (
+    cross join lateral (
+      select * from loom.memory where org = v_org and memory_id = listed.id limit 1
+    ) as present
+    -- As loom._search_shows, spelled out, since it is asked a thousand times.
+    where deleted_at is null and redacted_at is null and (expires_at is null or expires_at > p_caller.called_at)
+      and namespace = p_caller.namespace
+      and (p_caller.users is null or user_id = any (p_caller.users))
+      and (p_caller.sessions is null or session_id = any (p_caller.sessions))
+      and (memory_type = 'profile') = (p_filter.plane = 'profile')
+      and (p_filter.types is null or memory_type = any (p_filter.types))
+      and (p_filter.source_class is null or source_class = p_filter.source_class)
+      and (p_filter.tags is null or tags @> p_filter.tags)
+    order by agent, user_id, session_id, memory_type, content_sha256, created_at, memory_id
+  ), weight as materialized (
     -- A word that few of them have says more than one that all have.
-    select number, ln(1 + ((select count(*) from candidate) - count(*) + 0.5) / (count(*) + 0.5))::double precision as worth
-    from hit group by number
-  ), scored as (
-    select memory_id, sum(worth order by number) as score from hit join weight using (number) group by memory_id
+    select array_agg(ln(1 + (whole - having_it + 0.5) / (having_it + 0.5))::double precision order by number) as worth
+    from (select count(*) as whole from candidate) as everything
+    cross join (
+      select number, (select count(*) from candidate where number = any (has)) as having_it
+      from generate_subscripts(p_terms, 1) as number
+    ) as counted
   )
   select memory_id, (row_number() over best)::integer, score
-  from scored join candidate using (memory_id)
+  from (
+    select candidate.*, (select sum(worth[number] order by number) from unnest(has) as number) as score
+    from candidate cross join weight
+  ) as scored
   window best as (order by score desc, ts_rank(words, v_any, 1) desc, changed_at desc, memory_id)
   order by 2
   limit p_limit;
