@@ -23,8 +23,7 @@ import psycopg
 from psycopg.types.json import Jsonb
 
 from bench import machine
-from bench.servers import settle, stage
-from bench.targets import Ratio
+from bench.servers import stage
 from bench.workloads import ORG
 
 _ROOT = Path(__file__).resolve().parents[1]

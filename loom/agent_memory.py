@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Literal, Unpack
 
 from loom.agent_edit import edit
-from loom.agent_plane import Ids, Plane, ReadScope, moment
+from loom.agent_plane import Ids, Plane, ReadScope, RunIds, moment
 from loom.client import Answer
 
 MemoryType = Literal["semantic", "episodic", "procedural", "preference", "decision", "profile"]
@@ -134,6 +134,35 @@ class Memory(Plane):
             read_scope=read_scope,
             limit=limit,
             cursor=cursor,
+        )
+
+    async def search(
+        self,
+        query: str,
+        *,
+        memory_type: Literal["semantic", "episodic", "procedural", "preference", "decision"]
+        | None = None,
+        tags: Names | None = None,
+        source_class: Literal["stated", "observed", "imported", "derived"] | None = None,
+        read_scope: ReadScope | None = None,
+        limit: int | None = None,
+        explain: bool | None = None,
+        **ids: Unpack[RunIds],
+    ) -> Answer:
+        """Facts in reach that a question finds, best first: ``items`` and ``legs``.
+
+        With a session or run named also ``scratchpad``, its blocks.
+        """
+        return await self._call(
+            "search",
+            ids,
+            query=query,
+            memory_type=memory_type,
+            tags=tags,
+            source_class=source_class,
+            read_scope=read_scope,
+            limit=limit,
+            explain=explain,
         )
 
     async def history(

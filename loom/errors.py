@@ -9,7 +9,7 @@ LoomError
 ├── NotAllowed            AuthRequired, AuthInsufficient
 ├── OverLimit             WorkingMemoryLimitExceeded, CharLimitExceeded, SubstringNotFound, NotText,
 │                         ProfileSchemaInvalid, LimitExceeded, Blacklisted, PayloadTooLarge
-└── ServerFault           CensusFailed, Unavailable, Internal, Unreachable
+└── ServerFault           ModelUnavailable, CensusFailed, Unavailable, Internal, Unreachable
 
 An error code has one class, named after it. A code this version does not know still arrives as
 the class of its HTTP status, with its ``code`` and ``fields``.
@@ -270,6 +270,13 @@ class PayloadTooLarge(OverLimit):
 
     code = "PAYLOAD_TOO_LARGE"
     limit: int | None
+
+
+class ModelUnavailable(ServerFault):
+    """No model can be asked: none is configured, it does not answer, or its calls are used up."""
+
+    code = "MODEL_UNAVAILABLE"
+    reason: str | None
 
 
 class CensusFailed(ServerFault):

@@ -243,7 +243,7 @@ def _extend(conn: Connection, tree: SqlTree, log: Callable[[str], None]) -> tupl
             if script.record in due:
                 (as_written,) = (each for each in tree.all_migrations if each.path == script.path)
                 _apply_migration(conn, script, as_written)
-                log(f"migration {script.record} applied")
+                log(f"{script.record} applied")
     return due
 
 

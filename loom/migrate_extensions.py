@@ -7,6 +7,7 @@ make is made, in a schema of its own.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -22,9 +23,17 @@ Connection = psycopg.Connection[Any]
 OWNERS = ("loom_owner", "loom_api", "loom_search")
 """Who names what an extension brings: the tables' owner, and the owners of functions."""
 
+OLDEST = {"vector": "0.8"}
+"""The oldest version that will do; one that is older counts as missing."""
+
 _INSTALLED = """
-select extname, nspname from pg_catalog.pg_extension e
+select extname, nspname, extversion from pg_catalog.pg_extension e
 join pg_catalog.pg_namespace n on n.oid = e.extnamespace
+"""
+
+_OFFERED = """
+select coalesce(installed_version, default_version), installed_version is not null
+from pg_catalog.pg_available_extensions where name = %s
 """
 
 _SHUT_OUT = """
@@ -34,8 +43,17 @@ where not pg_catalog.has_schema_privilege(name, %s, 'usage')
 
 
 def extension_schemas(conn: Connection) -> dict[str, str]:
-    """The database's extensions, each with the name of its schema."""
-    return dict(conn.execute(_INSTALLED).fetchall())
+    """The database's extensions that are new enough, each with the name of its schema."""
+    return {
+        name: schema
+        for name, schema, version in conn.execute(_INSTALLED).fetchall()
+        if not is_too_old(name, version)
+    }
+
+
+def is_too_old(extension: str, version: str) -> bool:
+    """Whether Loom needs a newer version."""
+    return _numbers(version) < _numbers(OLDEST.get(extension, "0"))
 
 
 def present_additions(conn: Connection, tree: SqlTree) -> tuple[Addition, ...]:
@@ -50,12 +68,14 @@ def present_additions(conn: Connection, tree: SqlTree) -> tuple[Addition, ...]:
 
 def make_extensions(conn: Connection, tree: SqlTree, log: Callable[[str], None]) -> None:
     """Makes what is missing, where the server offers it and lets this login."""
-    installed = extension_schemas(conn)
     for extension in (each.extension for each in tree.additions):
-        offered = conn.execute(
-            "select from pg_catalog.pg_available_extensions where name = %s", (extension,)
-        ).fetchone()
-        if extension in installed or offered is None:
+        offered = conn.execute(_OFFERED, (extension,)).fetchone()
+        if offered is None:
+            continue
+        version, installed = offered
+        if is_too_old(extension, version):
+            log(f"extension {extension} {version} is too old: Loom needs {OLDEST[extension]}")
+        if installed or is_too_old(extension, version):
             continue
         try:
             _make(conn, extension)
@@ -94,6 +114,10 @@ def _make(conn: Connection, extension: str) -> None:
         conn.execute(
             sql.SQL("create extension {} schema {}").format(sql.Identifier(extension), schema)
         )
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d+", version))
 
 
 def _shut_out(conn: Connection, schema: str) -> list[str]:

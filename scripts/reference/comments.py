@@ -48,7 +48,7 @@ def read_comments(tree: SqlTree) -> dict[str, Comment]:
             group=script.path.split("/")[-2],
             text=text.replace("''", "'"),
         )
-        for script in tree.functions
+        for script in tree.all_functions
         for name, arguments, text in _COMMENT.findall(script.text)
     )
     return {comment.function: comment for comment in comments}

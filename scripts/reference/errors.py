@@ -57,7 +57,7 @@ def hints(tree: SqlTree) -> dict[str, list[str]]:
     What operations share comes first, since it is met most.
     """
     found: dict[str, list[str]] = {}
-    for script in sorted(tree.functions, key=lambda each: "/internal/" not in each.path):
+    for script in sorted(tree.all_functions, key=lambda each: "/internal/" not in each.path):
         for sqlstate, rest in _RAISE.findall(script.text):
             texts = found.setdefault(sqlstate, [])
             for text in _HINT.findall(rest):

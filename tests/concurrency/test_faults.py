@@ -19,7 +19,7 @@ BATCH = Step("batch", {"org": "acme", "requests": [FIRST, SECOND]}, "k")
 
 def test_only_looms_own_errors_and_patterns_that_do_not_compile_are_caught() -> None:
     handlers = {}
-    for script in SqlTree.read().functions:
+    for script in SqlTree.read().all_functions:
         code = re.sub(r"--[^\n]*", "", script.text)
         found = re.findall(r"\bexception\s+(when\b.*?)^end\b", code, re.DOTALL | re.MULTILINE)
         if found:

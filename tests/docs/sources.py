@@ -17,7 +17,7 @@ _CALL = re.compile(r"\bloom\.(\w+)\s*\(")
 def bodies() -> dict[str, str]:
     """The text of each function, without line comments and without its own comment."""
     texts = {}
-    for script in SqlTree.read().functions:
+    for script in SqlTree.read().all_functions:
         made = re.split(r"^comment on function", script.text, flags=re.MULTILINE)[0]
         texts[script.name] = re.sub(r"--[^\n]*", "", made)
     return texts

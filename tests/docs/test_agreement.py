@@ -86,7 +86,7 @@ def test_comments_in_the_files_are_those_of_the_database(db: Connection) -> None
         "select proname::text, obj_description(oid, 'pg_proc') from pg_proc"
         " where pronamespace = 'loom'::regnamespace"
     ).fetchall()
-    in_migrations = {name for script in SqlTree.read().migrations for name in script.creates}
+    in_migrations = {name for script in SqlTree.read().all_migrations for name in script.creates}
     in_files = {name: comment.text for name, comment in COMMENTS.items()}
     assert in_files == {name: text for name, text in rows if name not in in_migrations}
 

@@ -33,7 +33,7 @@ _SENTENCE = re.compile(r"\bmessage\s*=\s*'((?:[^']|'')*)'")
 def sentences() -> frozenset[str]:
     """Every message that an error may have: those of the SQL files and of the edge."""
     found = {error.message for error in ERRORS} | {"Nothing answers at this path."}
-    for file in SqlTree.read().functions:
+    for file in SqlTree.read().all_functions:
         found.update(text.replace("''", "'") for text in _SENTENCE.findall(file.text))
     return frozenset(found)
 

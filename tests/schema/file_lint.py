@@ -53,7 +53,7 @@ Rule = Callable[[SqlTree], Iterator[Finding]]
 
 def file_is_one_function(tree: SqlTree) -> Iterator[Finding]:
     """A file of functions/ makes exactly the function it is named after, and comments on it."""
-    for script in tree.functions:
+    for script in tree.all_functions:
         if script.creates != (script.name,):
             made = ", ".join(script.creates) or "nothing"
             yield Finding("file_is_one_function", script.path, f"makes {made}")
@@ -66,7 +66,7 @@ def file_is_one_function(tree: SqlTree) -> Iterator[Finding]:
 
 def file_length(tree: SqlTree) -> Iterator[Finding]:
     """A function fits on a screen or two: at most 100 lines."""
-    for script in tree.functions:
+    for script in tree.all_functions:
         lines = script.text.count("\n")
         if lines > MOST_LINES:
             yield Finding("file_length", script.path, f"has {lines} lines, at most {MOST_LINES}")
@@ -74,7 +74,7 @@ def file_length(tree: SqlTree) -> Iterator[Finding]:
 
 def header_in_full(tree: SqlTree) -> Iterator[Finding]:
     """The header states language, volatility and path: re-creating drops what it leaves out."""
-    for script in tree.functions:
+    for script in tree.all_functions:
         match = _HEADER.match(without_comments(script.text))
         header = match[1] if match else ""
         for wanted, pattern in (
@@ -88,14 +88,20 @@ def header_in_full(tree: SqlTree) -> Iterator[Finding]:
 
 def lower_case(tree: SqlTree) -> Iterator[Finding]:
     """Keywords are written small."""
-    for script in (*tree.migrations, *tree.function_set, tree.roles, tree.bootstrap, *tree.lints):
+    for script in (
+        *tree.all_migrations,
+        *_function_sets(tree),
+        tree.roles,
+        tree.bootstrap,
+        *tree.lints,
+    ):
         for line, word in _matches(_UPPER_CASE, script):
             yield Finding("lower_case", script.path, f"line {line}: {word}")
 
 
 def forbidden_words(tree: SqlTree) -> Iterator[Finding]:
     """What no function does."""
-    for script in tree.functions:
+    for script in tree.all_functions:
         for rule, (pattern, why) in _FORBIDDEN.items():
             for line, _word in _matches(pattern, script):
                 yield Finding(rule, script.path, f"line {line}: {why}")
@@ -107,7 +113,7 @@ def one_clock(tree: SqlTree) -> Iterator[Finding]:
         r"\b(?:now|clock_timestamp|transaction_timestamp|statement_timestamp|timeofday)\s*\("
         r"|\b(?:current_timestamp|current_date|current_time|localtimestamp|localtime)\b"
     )
-    for script in tree.functions:
+    for script in tree.all_functions:
         if script.name not in CLOCK_EXCEPTIONS:
             for line, word in _matches(pattern, script):
                 yield Finding("one_clock", script.path, f"line {line}: {word}")
@@ -120,7 +126,7 @@ def one_setting(tree: SqlTree) -> Iterator[Finding]:
     statement of a transaction can change it any more.
     """
     pattern = re.compile(r"\b(current_setting|set_config)\s*\(\s*'([^']*)'([^;]*)")
-    for script in tree.functions:
+    for script in tree.all_functions:
         text = without_comments(script.text)
         for function, name, rest in pattern.findall(text):
             if name not in ("loom.org", "server_version_num", "transaction_isolation"):
@@ -130,19 +136,24 @@ def one_setting(tree: SqlTree) -> Iterator[Finding]:
 
 
 # Functions of the scheduler's that look at all orgs at once.
-_ACROSS_ORGS = {"_anything_due", "_pass_open", "_work_due_count", "work_metrics"}
+_ACROSS_ORGS = {
+    *("_anything_due", "_pass_open", "_work_due_count", "work_metrics"),
+    # Models of vectors are of the installation.
+    *("_embedding_due_count", "_embedding_given_up", "_embedding_restart", "_embedding_switch"),
+    *("_embedding_remove", "embedding_model_retire"),
+}
 
 
 def statement_names_org(tree: SqlTree) -> Iterator[Finding]:
     """Each statement on a table with an org column names org: a key of every look-up."""
     owned = {
         name
-        for script in tree.migrations
+        for script in tree.all_migrations
         for name, columns in _TABLE.findall(script.text)
         if re.search(r"^\s*org\s", columns, re.MULTILINE)
     }
     used = re.compile(r"\b(?:from|join|into|update)\s+loom\.(\w+)")
-    for script in tree.functions:
+    for script in tree.all_functions:
         if script.name in _ACROSS_ORGS:
             continue
         for statement in statements_of(code_of(script.text)):
@@ -153,8 +164,8 @@ def statement_names_org(tree: SqlTree) -> Iterator[Finding]:
 
 def times_by_ts(tree: SqlTree) -> Iterator[Finding]:
     """A time becomes text or JSON by loom._ts alone: all else follows the session's TimeZone."""
-    columns = {name for script in tree.migrations for name in _TIME.findall(script.text)}
-    for script in tree.functions:
+    columns = {name for script in tree.all_migrations for name in _TIME.findall(script.text)}
+    for script in tree.all_functions:
         if script.name == "_ts":
             continue
         code = code_of(script.text)
@@ -187,7 +198,7 @@ def _ways_to_text(code: str, times: set[str]) -> Iterator[str]:
 def plain_migrations(tree: SqlTree) -> Iterator[Finding]:
     """Migrations fit into a transaction, also a caller's, and touch nothing in public."""
     pattern = re.compile(r"\bconcurrently\b|\bpublic\.|\b(?:commit|rollback|vacuum)\b|\bhashtext")
-    for script in (*tree.migrations, tree.bootstrap):
+    for script in (*tree.all_migrations, tree.bootstrap):
         for line, word in _matches(pattern, script):
             yield Finding("plain_migrations", script.path, f"line {line}: {word}")
 
@@ -204,6 +215,11 @@ RULES: tuple[Rule, ...] = (
     times_by_ts,
     plain_migrations,
 )
+
+
+def _function_sets(tree: SqlTree) -> tuple[Script, ...]:
+    added = (script for addition in tree.additions for script in addition.function_set)
+    return (*tree.function_set, *added)
 
 
 def lint_files(tree: SqlTree) -> list[Finding]:

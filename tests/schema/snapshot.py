@@ -1,19 +1,30 @@
 """The schema as a text that a reviewer can read: `python -m tests.schema.snapshot` writes it anew.
 
-It is the same on every supported version of PostgreSQL.
+It is the same on every supported version of PostgreSQL. What additions make where a server has their
+extension is in a file of its own, `schema_<extension>.txt`.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import psycopg
 
 from loom.migrate import migrate
+from loom.migrate_extensions import present_additions
+from loom.sql_tree import Addition, SqlTree
 from tests.cluster import own_server
 
 FILE = Path(__file__).with_name("schema.txt")
+
+
+def file_of(addition: Addition) -> Path:
+    """The picture of what an addition makes."""
+    return FILE.with_name(f"schema_{addition.extension}.txt")
+
 
 Connection = psycopg.Connection[Any]
 
@@ -115,32 +126,60 @@ from pg_namespace where nspname = 'loom'
 """
 
 
-def snapshot(conn: Connection) -> str:
-    """Roles, schema, relations and functions of a migrated database."""
+_MADE = re.compile(r"^create (?:table|type|view) (loom\.\w+)", re.MULTILINE)
+
+
+def snapshot(conn: Connection, addition: Addition | None = None) -> str:
+    """Roles, schema, relations and functions of a migrated database, without those of additions.
+
+    With an addition only its own relations and functions.
+    """
+    made = {each.extension: _made(each) for each in SqlTree.read().additions}
+    if addition is not None:
+        lines = _relations_and_functions(conn, lambda name: name in made[addition.extension])
+        return "\n".join(lines[1:]) + "\n"
     lines: list[str] = []
     for role, _ in conn.execute(_ROLES.encode()).fetchall():
         lines.append(role)
     for heading, grants in conn.execute(_SCHEMA.encode()).fetchall():
         lines += ["", heading, f"  grant {grants}"]
+    added = set().union(*made.values())
+    lines += _relations_and_functions(conn, lambda name: name not in added)
+    return "\n".join(lines) + "\n"
+
+
+def _made(addition: Addition) -> set[str]:
+    tables = {name for script in addition.migrations for name in _MADE.findall(script.text)}
+    return tables | {f"loom.{name}" for script in addition.functions for name in script.creates}
+
+
+def _relations_and_functions(conn: Connection, wanted: Callable[[str], bool]) -> list[str]:
+    lines: list[str] = []
     for heading, relation in conn.execute(_RELATIONS.encode()).fetchall():
+        if not wanted(relation):
+            continue
         lines += ["", heading]
         for query in (_COLUMNS, _DETAILS):
             found = conn.execute(query.encode(), {"relation": relation}).fetchall()
             lines += [f"  {line}" for (line,) in found]
     for heading, executors in conn.execute(_FUNCTIONS.encode()).fetchall():
+        if not wanted("loom." + heading.split()[1].partition("(")[0]):
+            continue
         lines += ["", heading]
         if executors:
             lines.append(f"  execute {executors}")
-    return "\n".join(lines) + "\n"
+    return lines
 
 
 def write() -> None:
-    """Migrates a new database and writes `schema.txt`."""
+    """Migrates a new database and writes `schema.txt`, and a file for each addition it has."""
     with own_server() as server:
         server.create("snapshot")
         migrate(server.dsn("snapshot"), log=lambda _line: None)
         with server.connect("snapshot") as conn:
             FILE.write_text(snapshot(conn), encoding="utf-8")
+            for addition in present_additions(conn, SqlTree.read()):
+                file_of(addition).write_text(snapshot(conn, addition), encoding="utf-8")
 
 
 if __name__ == "__main__":

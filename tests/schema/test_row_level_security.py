@@ -16,6 +16,7 @@ from tests.calls import acting_as, call, mint_token, operate, refused
 from tests.cluster import CLIENT_ROLES
 from tests.databases import Database
 from tests.sql.profile_schemas import EXAMPLE
+from tests.vectors import seed_vectors
 
 Connection = psycopg.Connection[Any]
 
@@ -78,6 +79,7 @@ def fill(conn: Connection) -> None:
             " values (%s, 'n', 'structured_profile', 1, 1)",
             (org,),
         )
+        seed_vectors(conn, org)
     for table in _tables_of_orgs(conn):
         found = conn.execute(
             sql.SQL("select count(distinct org) from {} where org = any (%s)").format(

@@ -203,7 +203,10 @@ def test_a_users_rows_are_counted_by_plane(db: Connection) -> None:
 def test_the_numbers_are_those_of_an_erasure(db: Connection) -> None:
     """Also holds the view to the list of planes: a new plane needs a part in it."""
     _fill(db, "acme", "u-1")
-    planes = db.execute("select distinct plane from loom.erasure_plane").fetchall()
+    planes = db.execute(
+        # Vectors are where the server has them; loom.embedding_progress tells of those.
+        "select distinct plane from loom.erasure_plane where plane <> 'embedding'"
+    ).fetchall()
     found = {row["plane"]: row for row in _rows(db, "v_user_rows", org="acme", user_id="u-1")}
     assert set(found) == {plane for (plane,) in planes}
     removed = operate(db, "erasure.request", org="acme", user_id="u-1")["removed"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import psycopg
@@ -72,6 +73,7 @@ def prepare(conn: Connection) -> None:
 
 
 # Whom an erasure lets through is not a matter of rank: tests/sql/erasure.
+# The database asks no model, so to whom memory.ask is open gets LM501.
 @pytest.mark.parametrize("op", [op for op in VALID if op != "erasure.request"])
 @pytest.mark.parametrize("role", RANKS)
 def test_an_operation_is_open_to_its_rank_and_those_above(
@@ -79,7 +81,8 @@ def test_an_operation_is_open_to_its_rank_and_those_above(
 ) -> None:
     prepare(services)
     if RANKS.index(role) >= RANKS.index(OPERATIONS[op].role):
-        as_service(services, f"loom_test_{role}", op, **VALID[op])
+        with refused(services, "LM501") if op == "memory.ask" else nullcontext():
+            as_service(services, f"loom_test_{role}", op, **VALID[op])
         return
     with refused(services, "42501"):
         as_service(services, f"loom_test_{role}", op, **VALID[op])
@@ -91,7 +94,8 @@ def test_an_operator_that_is_no_superuser_runs_every_operation(db: Connection, o
     db.execute("grant loom_owner to loom_test_migrator")
     prepare(db)
     with acting_as(db, "loom_test_migrator"):
-        operate(db, op, **VALID[op])
+        with refused(db, "LM501") if op == "memory.ask" else nullcontext():
+            operate(db, op, **VALID[op])
 
 
 def test_an_operator_is_admin_of_any_org_and_makes_new_ones(db: Connection) -> None:

@@ -13,6 +13,7 @@ from psycopg.types.json import Jsonb
 
 from tests.calls import Token, mint_token, operate
 from tests.sql.profile_schemas import EXAMPLE
+from tests.vectors import seed_vectors
 
 Connection = psycopg.Connection[Any]
 Answer = dict[str, Any]
@@ -133,6 +134,7 @@ def _seed_memory(conn: Connection, name: str, canary: str) -> list[str]:
         "select loom.work_used(%s, 'a', gen_random_uuid(), 'structured_profile', %s, %s)",
         (name, canary, Jsonb([told])),
     )
+    seed_vectors(conn, name)
     # What a pass does for a namespace with something to build.
     conn.execute(
         "insert into loom.pass_share (org, namespace, kind, share, share_left)"
@@ -212,6 +214,15 @@ OWN_FIELDS: dict[str, list[Answer]] = {
         {"memory_key": "a", "as_of": "9999-01-01T00:00:00Z"},
     ],
     "memory.list": [{"include_deleted": True, "limit": 200}, {"tags": ["canary"]}],
+    "memory.search": [
+        {"query": "canary a A attack", "limit": 100, "explain": True},
+        {"query": "scratchpad", "query_embedding": {"model": "m", "vector": [1, 2, 3]}},
+    ],
+    "search.query": [
+        {"query": "canary persona of mine", "limit": 100},
+        {"query": "persona", "query_embedding": {"model": "m", "vector": [1, 2, 3]}},
+    ],
+    "memory.ask": [{"query": "canary"}],
     "memory.history": [{"memory_key": "scratchpad", "limit": 200}],
     "memory.delete": [{"memory_key": "a%"}],
     "memory.restore": [{"memory_key": "a%"}],

@@ -41,13 +41,14 @@ def refusals_of(op: str) -> set[str]:
     """How a service's valid request may end, but for an answer, where there is nothing yet.
 
     An erasure and a structured profile are a user's, and no request here names one; reads are
-    recorded by the API alone.
+    recorded by the API alone, and the database asks no model.
     """
     apart = {
         "erasure.request": {"LM001"},
         "profile.structured": {"LM001"},
         "profile.structured_build": {"LM001"},
         "profile.activity_record": {"LM302"},
+        "memory.ask": {"LM501"},
     }
     return apart.get(op, {"LM101", "LM102", "LM403"})
 

@@ -14,6 +14,7 @@ from psycopg import sql
 from tests.calls import acting_as, refused
 from tests.cluster import CLIENT_ROLES, SERVICES
 from tests.tenancy.orgs import Connection, rows_by_org, seed, tables_of_orgs
+from tests.vectors import has_vectors
 
 OWNER_COLUMNS = ("org", "namespace", "agent", "user_id", "session_id", "run_id", "block_key")
 
@@ -21,6 +22,7 @@ WITHOUT_ORG = {
     *("error_code", "functions_digest", "migration", "open_mode", "operation", "worker"),
     *("attribute_word", "erasure_plane", "setting", "pass", "work_kind"),
     *("work_count", "worker_bell"),
+    *("embedding_model", "person_word"),
 }
 """Tables that hold nothing of an org. Another needs a reason to stand here."""
 
@@ -278,6 +280,7 @@ def test_the_scheduler_reaches_across_orgs_only_what_it_cleans_and_what_tells_it
     two: Connection,
 ) -> None:
     tables = _tables(two)
+    vectors = has_vectors(two)
     reached = set()
     two.execute("set local role loom_scheduler")
     for table in tables:
@@ -292,4 +295,24 @@ def test_the_scheduler_reaches_across_orgs_only_what_it_cleans_and_what_tells_it
         *("work_kind", "pass", "pass_share", "profile_schema", "build", "org_setting"),
         "namespace",
         *("setting", "model_day", "work_count", "worker_bell"),
+        # What rows are found by, made anew in another language, and vectors, whose models are of all.
+        *("memory_text", "namespace", "embedding_due", "embedding_model"),
+        *(["embedding"] if vectors else []),
     }
+
+
+def test_a_search_reaches_across_orgs_no_more_than_what_it_looks_through(two: Connection) -> None:
+    tables = _tables(two)
+    reached = set()
+    for table in tables:
+        row = two.execute(
+            "select has_any_column_privilege('loom_search', %(table)s, 'select'),"
+            " has_table_privilege('loom_search', %(table)s, 'insert, update, delete')"
+            " or has_any_column_privilege('loom_search', %(table)s, 'insert, update')",
+            {"table": f"loom.{table}"},
+        ).fetchone()
+        assert row is not None and row[1] is False, table
+        if row[0]:
+            reached.add(table)
+    vectors = {"embedding"} if has_vectors(two) else set()
+    assert reached == {"memory", "memory_text", "namespace", "embedding_model"} | vectors

@@ -8,7 +8,7 @@ declare
 begin
   lock table loom.embedding_model in share row exclusive mode;
   update loom.embedding_model set state = 'retired', retired_at = v_now where model = v_name and state <> 'retired';
-  delete from loom.embedding_due where model = v_name and org >= '';
+  delete from loom.embedding_due where model = v_name;
   perform loom._audit('-', session_user::text, v_now, 'embedding_model.retire', jsonb_build_object('model', v_name));
   return loom._embedding_models();
 end

@@ -7,7 +7,7 @@ begin
   -- Of all orgs, so it stands in lists of those that look across orgs.
   return (
     select count(*) from (
-      select from loom.embedding_due where model = p_model and org >= '' and due_at < 'infinity' limit p_most
+      select from loom.embedding_due where model = p_model and due_at < 'infinity' limit p_most
     ) as due);
 end
 $$;

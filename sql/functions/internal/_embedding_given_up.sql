@@ -6,7 +6,7 @@ as $$
 begin
   return (
     select count(*) from (
-      select from loom.embedding_due where model = p_model and org >= '' and due_at = 'infinity' limit p_most
+      select from loom.embedding_due where model = p_model and due_at = 'infinity' limit p_most
     ) as given_up);
 end
 $$;

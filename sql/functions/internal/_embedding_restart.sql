@@ -6,7 +6,7 @@ as $$
 begin
   update loom.embedding_model
   set cursor_org = '', cursor_memory_id = '00000000-0000-0000-0000-000000000000', swept_at = null, listed = 0,
-    total = (select count(*) from loom.memory_text where org >= '')
+    total = (select count(*) from loom.memory_text)
   where model = p_model.model
   returning * into p_model;
   return p_model;

@@ -10,7 +10,7 @@ begin
   where state = 'active' and model <> p_model
   returning model into v_former;
   update loom.embedding_model set state = 'active', activated_at = p_at where model = p_model;
-  delete from loom.embedding_due where model = v_former and org >= '';
+  delete from loom.embedding_due where model = v_former;
 end
 $$;
 comment on function loom._embedding_switch(text, timestamptz) is

@@ -7,7 +7,7 @@ declare
 begin
   delete from loom.embedding
   where (org, memory_id, model) in (
-    select org, memory_id, model from loom.embedding where model = p_model and org >= '' limit p_limit);
+    select org, memory_id, model from loom.embedding where model = p_model limit p_limit);
   get diagnostics v_removed = row_count;
   return v_removed;
 end
