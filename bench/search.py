@@ -1,4 +1,4 @@
-"""``make bench-search``: what a search costs among 100,000 facts, and what being found costs writers.
+"""``make bench-search``: a search among 100,000 facts, and what being found costs writers.
 
 Facts of one namespace of a large org, whose words are as unevenly frequent as in speech, beside a
 small org. Each search is held against a floor in the same run: what one would write by hand over a
@@ -32,11 +32,12 @@ NAMESPACE: Final = "support"
 
 # A word's number falls off as its rank rises: the first is in most facts, the last in hardly any.
 _FACTS: Final = """
-insert into loom.memory (org, namespace, agent, user_id, session_id, memory_key, memory_type, value,
-  content_sha256, value_length, char_limit, source_class, version, recorded_at, changed_at, author, actor,
-  created_at, created_by)
-select %(org)s, %(namespace)s, '-', 'user' || n %% %(users)s, '-', 'k' || n, 'semantic', to_jsonb(body),
-  loom._sha256(body), char_length(body), 262144, 'stated', 1, now(), now(), 'bench', 'bench', now(), 'bench'
+insert into loom.memory (org, namespace, agent, user_id, session_id, memory_key, memory_type,
+  value, content_sha256, value_length, char_limit, source_class, version, recorded_at, changed_at,
+  author, actor, created_at, created_by)
+select %(org)s, %(namespace)s, '-', 'user' || n %% %(users)s, '-', 'k' || n, 'semantic',
+  to_jsonb(body), loom._sha256(body), char_length(body), 262144, 'stated', 1, now(), now(),
+  'bench', 'bench', now(), 'bench'
 from generate_series(1, %(facts)s) as n
 cross join lateral (
   select string_agg('w' || floor(power(20000, random()))::integer, ' ') as body
@@ -47,7 +48,9 @@ _PLAIN: Final = """
 create table plain (org text, namespace text, user_id text, body text, words tsvector)
 """
 _PLAIN_FACTS: Final = """
-insert into plain select org, namespace, user_id, value #>> '{}', to_tsvector('simple', value #>> '{}') from loom.memory
+insert into plain
+select org, namespace, user_id, value #>> '{}', to_tsvector('simple', value #>> '{}')
+from loom.memory
 """
 _FLOOR: Final = """
 select body from plain
@@ -199,8 +202,8 @@ def text(lines: Sequence[Line], facts: int, described: dict[str, Any]) -> str:
     return (
         f"{described['at']}: {described['processors']} × {described['processor']}; "
         f"PostgreSQL {described['postgresql']}; load before {described['load_before']:.2f}\n\n"
-        f"{facts:,} facts in the namespace; medians, calls of both sides taking turns. The floor of a "
-        "search is a plain table with an index of words; that of a write the same without the "
+        f"{facts:,} facts in the namespace; medians, calls of both sides taking turns. The floor "
+        "of a search is a plain table with an index of words; that of a write the same without the "
         "triggers of search.\n\n"
         f"| what | ms | floor, ms | ratio |\n|---|--:|--:|--:|\n{rows}\n"
     )

@@ -3,8 +3,8 @@
 The layout is that of the `sql` folder: `roles.sql`, `bootstrap.sql`, `migrations/NNNN_name.sql`
 with `frozen.txt`, `functions/**/*.sql`, `operations.sql`, `data/*.sql`, `grants.sql` and
 `lint/*.sql`. What needs an extension of the server that may be missing is in
-`extensions/<extension>/`, a folder like the whole: migrations, functions, data, grants. Text is read as UTF-8 with line ends turned into `\\n`, so that a digest does not
-depend on the checkout.
+`extensions/<extension>/`, a folder like the whole: migrations, functions, data, grants. Text is
+read as UTF-8 with line ends turned into `\\n`, so that a digest does not depend on the checkout.
 
 `python -m loom.sql_tree freeze` adds the migrations of a release to `frozen.txt`.
 """

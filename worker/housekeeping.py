@@ -1,5 +1,5 @@
-"""Keeping house: what nobody needs any longer is removed, a few rows at a time, and what a namespace's
-rows are found by is made anew where its text search configuration has changed.
+"""Keeping house: what nobody needs any longer is removed, a few rows at a time, and what a
+namespace's rows are found by is made anew where its text search configuration has changed.
 
 It runs beside the work, on a connection of its own, so that neither work nor the heartbeat waits
 for it. Each call is one statement and one commit, about one user; what another session holds is

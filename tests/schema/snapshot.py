@@ -1,7 +1,7 @@
 """The schema as a text that a reviewer can read: `python -m tests.schema.snapshot` writes it anew.
 
-It is the same on every supported version of PostgreSQL. What additions make where a server has their
-extension is in a file of its own, `schema_<extension>.txt`.
+It is the same on every supported version of PostgreSQL. What additions make where a server has
+their extension is in a file of its own, `schema_<extension>.txt`.
 """
 
 from __future__ import annotations
@@ -136,8 +136,8 @@ def snapshot(conn: Connection, addition: Addition | None = None) -> str:
     """
     made = {each.extension: _made(each) for each in SqlTree.read().additions}
     if addition is not None:
-        lines = _relations_and_functions(conn, lambda name: name in made[addition.extension])
-        return "\n".join(lines[1:]) + "\n"
+        own = _relations_and_functions(conn, lambda name: name in made[addition.extension])
+        return "\n".join(own[1:]) + "\n"
     lines: list[str] = []
     for role, _ in conn.execute(_ROLES.encode()).fetchall():
         lines.append(role)

@@ -11,9 +11,10 @@ import psycopg
 import pytest
 
 from loom.migrate import migrate
-from loom.sql_tree import SqlTree
+from loom.migrate_extensions import present_additions
+from loom.sql_tree import Addition, SqlTree
 from tests.cluster import Cluster
-from tests.schema.snapshot import FILE, snapshot
+from tests.schema.snapshot import FILE, file_of, snapshot
 from tests.schema.trees import shipped_copy
 
 MIGRATIONS = [script.name for script in SqlTree.read().migrations]
@@ -22,9 +23,10 @@ MIGRATIONS = [script.name for script in SqlTree.read().migrations]
 _NO_GRANTS = "grant usage on schema loom to loom_api;\n"
 
 
-def _differences(conn: psycopg.Connection[Any]) -> str:
+def _differences(conn: psycopg.Connection[Any], addition: Addition | None = None) -> str:
     """The lines in which a database's schema is not that of the reviewed file, as a diff."""
-    reviewed, found = FILE.read_text(encoding="utf-8"), snapshot(conn)
+    file = FILE if addition is None else file_of(addition)
+    reviewed, found = file.read_text(encoding="utf-8"), snapshot(conn, addition)
     lines = difflib.unified_diff(
         reviewed.splitlines(), found.splitlines(), "reviewed", "found", n=0, lineterm=""
     )
@@ -37,6 +39,8 @@ def test_a_new_database_has_the_reviewed_schema(bare: Cluster) -> None:
     migrate(bare.dsn("fresh"), log=lambda _line: None)
     with bare.connect("fresh") as conn:
         assert _differences(conn) == ""
+        for addition in present_additions(conn, SqlTree.read()):
+            assert _differences(conn, addition) == ""
 
 
 @pytest.mark.parametrize("last", MIGRATIONS[:-1])

@@ -20,7 +20,9 @@ from pg_class c join pg_attribute a on a.attrelid = c.oid
 where c.relnamespace = 'loom'::regnamespace and c.relkind = 'r' and a.attnum > 0
   and not a.attisdropped
   -- Types of an extension are in a schema that clients may not use.
-  and a.atttypid in (select oid from pg_type where typnamespace in ('pg_catalog'::regnamespace, 'loom'::regnamespace))
+  and a.atttypid in (
+    select oid from pg_type
+    where typnamespace in ('pg_catalog'::regnamespace, 'loom'::regnamespace))
 group by c.relname
 """
 

@@ -295,7 +295,7 @@ def test_the_scheduler_reaches_across_orgs_only_what_it_cleans_and_what_tells_it
         *("work_kind", "pass", "pass_share", "profile_schema", "build", "org_setting"),
         "namespace",
         *("setting", "model_day", "work_count", "worker_bell"),
-        # What rows are found by, made anew in another language, and vectors, whose models are of all.
+        # What rows are found by, made anew in another language, and vectors, models being of all.
         *("memory_text", "namespace", "embedding_due", "embedding_model"),
         *(["embedding"] if vectors else []),
     }
