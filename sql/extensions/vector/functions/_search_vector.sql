@@ -10,8 +10,8 @@ declare
   v_nearest refcursor := loom._search_near(p_caller, p_filter, p_model, p_vector, p_limit);
   v_near record;
   v_row record;
-  v_said text;
-  v_seen text[] := '{}';
+  v_oldest uuid;
+  v_seen uuid[] := '{}';
 begin
   -- One by one, as far as is asked for: most of what is near is never looked at.
   while cardinality(v_seen) < p_limit loop
@@ -23,11 +23,17 @@ begin
       and loom._search_shows(p_caller, p_filter, namespace, user_id, session_id, memory_type, source_class, tags,
         deleted_at, redacted_at, expires_at);
     continue when not found;
-    -- Rows that say the same count once.
-    v_said := (v_row.agent, v_row.user_id, v_row.session_id, v_row.memory_type, v_near.content_sha256)::text;
-    continue when v_said = any (v_seen);
-    v_seen := v_seen || v_said;
-    return next row(v_near.memory_id, cardinality(v_seen), 1 - v_near.distance)::loom.search_hit;
+    -- Of rows that say the same, the oldest.
+    select memory_id into v_oldest from loom.memory
+    where org = v_org and namespace = p_caller.namespace and agent = v_row.agent and user_id = v_row.user_id
+      and session_id = v_row.session_id and memory_type = v_row.memory_type and content_sha256 = v_near.content_sha256
+      and loom._search_shows(p_caller, p_filter, namespace, user_id, session_id, memory_type, source_class, tags,
+        deleted_at, redacted_at, expires_at)
+    order by created_at, memory_id
+    limit 1;
+    continue when v_oldest = any (v_seen);
+    v_seen := v_seen || v_oldest;
+    return next row(v_oldest, cardinality(v_seen), 1 - v_near.distance)::loom.search_hit;
   end loop;
   close v_nearest;
 end
