@@ -1,3 +1,10 @@
+-- Loads the extension's library, without which only a superuser may name its setting below.
+do $$
+begin
+  perform '[1]'::@vector@.vector;
+end
+$$;
+
 create or replace function loom._search_indexed(
   p_caller loom.caller, p_plane text, p_model text, p_vector @vector@.vector, p_limit integer
 ) returns table (memory_id uuid, content_sha256 text, distance double precision)
