@@ -17,8 +17,8 @@ import re2  # type: ignore[import-untyped]
 from jsonschema import Draft202012Validator, FormatChecker, SchemaError, ValidationError
 from jsonschema.validators import extend
 
-from loom.worker import model_errors as codes
-from loom.worker.model_errors import AnswerError
+from loom import model_errors as codes
+from loom.model_errors import AnswerError
 from loom.worker.prompt import MOST_SOURCES
 
 MOST_CHARACTERS: Final = 1_000_000

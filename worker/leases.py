@@ -19,8 +19,8 @@ import psycopg
 from psycopg.conninfo import make_conninfo
 from psycopg.types.json import Jsonb
 
+from loom.model_errors import Call
 from loom.worker.handlers import Connection
-from loom.worker.model_errors import Call
 
 log = logging.getLogger("loom.worker")
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import psycopg
 
+from loom.model_client import ModelClient
 from loom.worker.handlers import Connection as WorkerConnection
 from loom.worker.handlers import Handler
 from loom.worker.handlers.profile_consolidation import ProfileFolds
 from loom.worker.handlers.structured_profile import StructuredProfiles
 from loom.worker.main import Worker
-from loom.worker.model import ModelClient
 from loom.worker.runner import Runner
 from tests.calls import Answer, Connection
 from tests.databases import Clock, Database

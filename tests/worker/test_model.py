@@ -16,11 +16,11 @@ from typing import Any
 import httpx2
 import pytest
 
+from loom.model_client import MOST_BYTES, Completion, ModelClient
+from loom.model_errors import CutOff, Failed, ModelError, Waiting
+from loom.model_reply import LONGEST_RETRY_SECONDS, retry_seconds
 from loom.settings import Settings, SettingsError
 from loom.worker.answer import read_answer
-from loom.worker.model import MOST_BYTES, Completion, ModelClient
-from loom.worker.model_errors import CutOff, Failed, ModelError, Waiting
-from loom.worker.model_reply import LONGEST_RETRY_SECONDS, retry_seconds
 from loom.worker.prompt import answer_schema, structured_profile_prompt
 from tests.model_endpoint import (
     DRIP_SECONDS,

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from loom import logs
+from loom.model_errors import AnswerError
 from loom.worker.answer import read_summary
-from loom.worker.model_errors import AnswerError
 from loom.worker.prompt import profile_fold_prompt, summary_room
 from tests.databases import Database
 from tests.model_endpoint import (

@@ -11,12 +11,12 @@ from typing import Any
 import psycopg
 import pytest
 
+from loom.model_client import ModelClient
 from loom.worker import leases as leases_module
 from loom.worker import main
 from loom.worker.handlers import Connection
 from loom.worker.handlers.structured_profile import KIND
 from loom.worker.leases import Lease
-from loom.worker.model import ModelClient
 from tests.calls import operate
 from tests.databases import Database
 from tests.model_endpoint import ModelEndpoint, Request, Step, by_the_facts, hang, server_error

@@ -20,11 +20,11 @@ import pytest
 
 from loom import Agent
 from loom.client import Client
+from loom.model_client import ModelClient
 from loom.retry import RetryPolicy
 from loom.worker import listener, main
 from loom.worker.listener import Listener
 from loom.worker.main import Worker
-from loom.worker.model import ModelClient
 from tests.cli.processes import Up, loom, started
 from tests.cli.processes import until as until_now
 from tests.databases import Database

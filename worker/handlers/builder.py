@@ -16,10 +16,10 @@ from typing import Any, ClassVar, Final
 import psycopg
 
 from loom.logs import without_text
+from loom.model_client import Completion, ModelClient, cancelled
+from loom.model_errors import CutOff, Failed, ModelError
 from loom.worker.handlers import Connection
 from loom.worker.leases import Lease
-from loom.worker.model import Completion, ModelClient, cancelled
-from loom.worker.model_errors import CutOff, Failed, ModelError
 from loom.worker.prompt import Prompt
 
 log = logging.getLogger("loom.worker")

@@ -6,12 +6,12 @@ import logging
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
+from loom.model_client import ModelClient
 from loom.settings import Settings
 from loom.worker.handlers import Handler
 from loom.worker.handlers.builder import Builder
 from loom.worker.handlers.profile_consolidation import ProfileFolds
 from loom.worker.handlers.structured_profile import StructuredProfiles
-from loom.worker.model import ModelClient
 
 BUILDERS: tuple[type[Builder], ...] = (StructuredProfiles, ProfileFolds)
 """One a kind of work. Whether a kind is switched on is for the database to say."""

@@ -18,10 +18,9 @@ from typing import Any, Final, Literal, Self
 
 import httpx2
 
-from loom.settings import is_loopback
-from loom.worker import model_errors as codes
-from loom.worker.model_errors import Call, Failed, ModelError, Waiting
-from loom.worker.model_reply import (
+from loom import model_errors as codes
+from loom.model_errors import Call, Failed, ModelError, Waiting
+from loom.model_reply import (
     Reading,
     Reply,
     estimated_tokens,
@@ -30,6 +29,7 @@ from loom.worker.model_reply import (
     unanswered,
     wants_completion_tokens,
 )
+from loom.settings import is_loopback
 
 Message = Mapping[str, str]
 

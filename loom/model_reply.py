@@ -17,8 +17,8 @@ from typing import Any, Final
 
 import httpx2
 
-from loom.worker import model_errors as codes
-from loom.worker.model_errors import CutOff, Failed, ModelError, Waiting
+from loom import model_errors as codes
+from loom.model_errors import CutOff, Failed, ModelError, Waiting
 
 LONGEST_RETRY_SECONDS: Final = 21_600
 """The longest wait that a provider is granted: six hours."""
