@@ -16,10 +16,9 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Final, Literal, Self
 
-import httpx2
-
 from loom import model_errors as codes
-from loom.model_errors import Call, Failed, ModelError, Waiting
+from loom.model_endpoint import Endpoint
+from loom.model_errors import Call, Failed, ModelError
 from loom.model_reply import (
     Reading,
     Reply,
@@ -29,7 +28,6 @@ from loom.model_reply import (
     unanswered,
     wants_completion_tokens,
 )
-from loom.settings import is_loopback
 
 Message = Mapping[str, str]
 
@@ -38,15 +36,8 @@ FORMATS: Final[tuple[Format, ...]] = ("json_schema", "json_object_schema", "json
 """How an answer's format is asked for, the strictest first. Whatever the endpoint makes of it, the
 schema is in the prompt too, and our own validator decides."""
 
-CONNECT_SECONDS: Final = 5.0
 MOST_BYTES: Final = 4 * 1024 * 1024
 """Of a reply: many times what the largest cap on an answer lets a model write."""
-
-MOST_ERROR_BYTES: Final = 64 * 1024
-
-# Below the time after which servers close an idle connection (uvicorn: 5 seconds), so that a
-# request is not sent into one that is closing.
-_KEEP_SECONDS: Final = 3.0
 
 
 @dataclass(frozen=True)
@@ -84,31 +75,14 @@ class ModelClient:
     def __init__(
         self, base_url: str, api_key: str | None, model: str, timeout_seconds: float
     ) -> None:
-        url = httpx2.URL(base_url)
-        if url.scheme not in ("http", "https") or not url.host:
-            raise ValueError("base_url must be a URL that begins with http:// or https://")
-        if api_key and not (api_key.isascii() and api_key.isprintable()):
-            raise ValueError("api_key holds characters that no header can carry")
-        # An answer that is not compressed is as large as it says.
-        headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
-        if api_key:
-            headers["Authorization"] = f"Bearer {api_key}"
         self.model = model
         self._timeout_seconds = timeout_seconds
         self._format = 0
         self._tokens_field = "max_tokens"
-        self._host = url.host
-        self._http = httpx2.AsyncClient(
-            base_url=url,
-            headers=headers,
-            timeout=httpx2.Timeout(timeout_seconds, connect=CONNECT_SECONDS),
-            limits=httpx2.Limits(keepalive_expiry=_KEEP_SECONDS),
-            follow_redirects=False,
-            trust_env=not is_loopback(url.host),  # as in the SDK: proxies are for the outside
-        )
+        self._endpoint = Endpoint(base_url, api_key, timeout_seconds)
 
     def __repr__(self) -> str:
-        return f"ModelClient({self.model!r} at {self._host})"
+        return f"ModelClient({self.model!r} at {self._endpoint.host})"
 
     async def __aenter__(self) -> Self:
         return self
@@ -123,7 +97,7 @@ class ModelClient:
 
     async def close(self) -> None:
         """Close the connections."""
-        await self._http.aclose()
+        await self._endpoint.close()
 
     @property
     def format(self) -> Format:
@@ -201,7 +175,7 @@ class ModelClient:
         reading = unanswered(Failed(codes.MODEL_TIMEOUT), characters)
         reply = None
         try:
-            sent = await self._send(body)
+            sent = await self._endpoint.post("chat/completions", body, MOST_BYTES)
             if isinstance(sent, ModelError):
                 reading = unanswered(sent, characters)
             else:
@@ -217,29 +191,6 @@ class ModelClient:
                 )
             )
         return reply, reading
-
-    async def _send(self, body: bytes) -> Reply | ModelError:
-        status = None
-        try:
-            async with self._http.stream("POST", "chat/completions", content=body) as response:
-                status = response.status_code
-                if status != 200:
-                    return await _error(response)
-                content = await _whole(response)
-        except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.ProxyError):
-            return Waiting(codes.MODEL_UNREACHABLE)
-        except httpx2.TimeoutException:
-            return Failed(codes.MODEL_TIMEOUT)
-        except (httpx2.NetworkError, httpx2.RemoteProtocolError):
-            # An answer that broke off had been made, and would be paid for again at once.
-            return (
-                Waiting(codes.MODEL_UNREACHABLE) if status is None else Failed(codes.MODEL_DROPPED)
-            )
-        except httpx2.HTTPError:
-            return Failed(codes.MODEL_BAD_RESPONSE)
-        if content is None:
-            return Failed(codes.MODEL_BAD_RESPONSE)
-        return Reply(200, response.headers, content)
 
 
 def cancelled(messages: Sequence[Message], milliseconds: int) -> Call:
@@ -278,26 +229,3 @@ def _response_format(form: Format, asked: _Asked) -> dict[str, Any] | None:
             return {"type": "json_object"}
         case "text":
             return None
-
-
-async def _whole(response: httpx2.Response) -> bytes | None:
-    """The body; None when it is too large, or compressed although that was not asked for."""
-    if response.headers.get("Content-Encoding", "identity").lower() != "identity":
-        return None
-    content = bytearray()
-    async for chunk in response.aiter_raw():
-        content += chunk
-        if len(content) > MOST_BYTES:
-            return None
-    return bytes(content)
-
-
-async def _error(response: httpx2.Response) -> Reply:
-    """A refusal with the beginning of its body, or as much of that as arrived."""
-    content = bytearray()
-    with suppress(httpx2.HTTPError):
-        async for chunk in response.aiter_raw():
-            content += chunk
-            if len(content) > MOST_ERROR_BYTES:
-                break
-    return Reply(response.status_code, response.headers, bytes(content[:MOST_ERROR_BYTES]))

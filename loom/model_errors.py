@@ -47,6 +47,11 @@ ANSWER_FILTERED: Final = "ANSWER_FILTERED"
 ANSWER_REFUSED: Final = "ANSWER_REFUSED"
 ANSWER_UNFINISHED: Final = "ANSWER_UNFINISHED"
 
+# Of embeddings: not one for each text, not of one length, or with numbers that cannot be compared.
+EMBEDDINGS_MISCOUNTED: Final = "EMBEDDINGS_MISCOUNTED"
+EMBEDDINGS_UNEQUAL: Final = "EMBEDDINGS_UNEQUAL"
+EMBEDDINGS_NOT_FINITE: Final = "EMBEDDINGS_NOT_FINITE"
+
 # Of the answer, as it reads.
 ANSWER_TOO_LONG: Final = "ANSWER_TOO_LONG"
 ANSWER_TOO_DEEP: Final = "ANSWER_TOO_DEEP"

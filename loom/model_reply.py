@@ -67,7 +67,7 @@ class Reading:
 def read_reply(reply: Reply, prompt_characters: int) -> Reading:
     """Judge a reply. The prompt's length stands in for its tokens where the reply has none."""
     if reply.status != 200:
-        return Reading(failure=_refusal(reply))
+        return Reading(failure=refusal(reply))
     body = _json(reply.body)
     choices = body.get("choices") if isinstance(body, dict) else None
     choice = choices[0] if isinstance(choices, list) and choices else None
@@ -80,8 +80,8 @@ def read_reply(reply: Reply, prompt_characters: int) -> Reading:
     return Reading(
         text=text,
         failure=_unusable(choice.get("finish_reason"), message, text),
-        prompt_tokens=_tokens(usage, "prompt_tokens", prompt_characters),
-        completion_tokens=_tokens(usage, "completion_tokens", len(text)),
+        prompt_tokens=tokens_used(usage, "prompt_tokens", prompt_characters),
+        completion_tokens=tokens_used(usage, "completion_tokens", len(text)),
     )
 
 
@@ -135,7 +135,8 @@ def retry_seconds(headers: httpx2.Headers, now: datetime) -> int | None:
     return math.ceil(min(max(seconds, 1.0), LONGEST_RETRY_SECONDS))
 
 
-def _refusal(reply: Reply) -> ModelError:
+def refusal(reply: Reply) -> ModelError:
+    """What a reply that is no answer comes to."""
     status, code = reply.status, _error_code(reply)
     if status == 402 or "insufficient_quota" in code:
         return _waiting(codes.MODEL_QUOTA, reply)
@@ -175,7 +176,8 @@ def _unusable(finish_reason: object, message: dict[str, Any], text: str) -> Mode
     return Failed(codes.ANSWER_REFUSED if message.get("refusal") else codes.EMPTY_ANSWER)
 
 
-def _tokens(usage: object, name: str, characters: int) -> int:
+def tokens_used(usage: object, name: str, characters: int) -> int:
+    """A number of tokens as the reply says it, or else as ``characters`` lets expect."""
     told = usage.get(name) if isinstance(usage, dict) else None
     if isinstance(told, int) and not isinstance(told, bool) and 0 <= told <= MOST_TOKENS:
         return told

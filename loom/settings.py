@@ -299,6 +299,31 @@ class Settings:
             "the database. At the cap its builds wait. Unset: as many as it takes.",
         ),
     )
+    embedding_base_url: str | None = field(
+        default=None,
+        repr=False,
+        metadata=_about(
+            _model_url,
+            "The OpenAI-compatible endpoint that makes embeddings for search, up to the `/v1`. A "
+            "local model needs none.",
+        ),
+    )
+    embedding_api_key: str | None = field(
+        default=None,
+        repr=False,
+        metadata=_about(
+            _header_text, "The key that is sent to that endpoint. Unset: none. It is never logged."
+        ),
+    )
+    embedding_model: str | None = field(
+        default=None,
+        metadata=_about(
+            _text,
+            "The embedding model's name, as its endpoint knows it, or `local:use-multilingual-v3` "
+            "for the one that runs inside Loom (`loom-memory[local-embeddings]`). Unset: no "
+            "embeddings are made, and search is by text alone.",
+        ),
+    )
     llm_max_tokens_overrides: Mapping[str, int] = field(
         default_factory=dict,
         metadata=_about(

@@ -12,10 +12,12 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import re
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from types import TracebackType
 from typing import Any, Literal, Self
 
@@ -85,6 +87,37 @@ def profile(values: Json, sources: Mapping[str, list[int]] | None = None) -> Ste
 def summary(text: object) -> Step:
     """An answer of the form that is wanted for a fold."""
     return completion({"summary": text})
+
+
+def embeddings(vectors: Sequence[Sequence[float]], *, usage: object = 7) -> Step:
+    """Vectors, the last one first: their `index` says which is whose."""
+    data = [
+        {"object": "embedding", "index": index, "embedding": list(vector)}
+        for index, vector in enumerate(vectors)
+    ]
+    body: Json = {"object": "list", "model": "scripted", "data": data[::-1]}
+    if isinstance(usage, int):
+        usage = {"prompt_tokens": usage, "total_tokens": usage}
+    if usage is not None:
+        body["usage"] = usage
+    return Step(body=json.dumps(body).encode())
+
+
+def by_the_words(dimension: int) -> Answering:
+    """An embedding model to which texts are alike that share words, whatever else they say."""
+
+    def answer(request: Request) -> Step:
+        return embeddings([words_vector(text, dimension) for text in request.body["input"]])
+
+    return answer
+
+
+def words_vector(text: str, dimension: int) -> list[float]:
+    """The place of each word is its hash's; a little of the first keeps it from being nothing."""
+    vector = [0.01] + [0.0] * (dimension - 1)
+    for word in re.findall(r"\w+", text.lower()):
+        vector[sha256(word.encode()).digest()[0] % dimension] += 1.0
+    return vector
 
 
 def cut_off(content: str = '{"profile": {"na') -> Step:

@@ -114,7 +114,7 @@ def test_what_is_installed_is_pinned_and_then_marked_as_installed(machine: Machi
     installs = [line for line in machine.log if " install " in line]
     assert len(installs) == 2
     assert all("--constraint constraints.txt" in line for line in installs)
-    assert installs[1].endswith("--editable .[server,dev]")
+    assert installs[1].endswith("--editable .[server,local-embeddings,dev]")
     installed = machine.checkout / ".venv" / ".installed"
     assert installed.read_text().strip() == str(machine.checkout)
 

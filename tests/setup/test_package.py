@@ -67,7 +67,7 @@ def test_a_pin_is_a_name_and_a_version(name: str) -> None:
 def test_everything_that_is_needed_is_pinned() -> None:
     table = project()["project"]
     extras = table["optional-dependencies"]
-    waiting = [*table["dependencies"], *extras["server"], *extras["dev"]]
+    waiting = [*table["dependencies"], *(line for each in extras.values() for line in each)]
     pinned = pins()
     seen: set[tuple[str, str]] = set()
     while waiting:
