@@ -6,9 +6,6 @@ each null or valid, whatever the model wrote.
 
 from __future__ import annotations
 
-import json
-import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -18,14 +15,9 @@ from jsonschema import Draft202012Validator, FormatChecker, SchemaError, Validat
 from jsonschema.validators import extend
 
 from loom import model_errors as codes
+from loom.model_answer import LARGEST_INTEGER, NO_VALUE, answer_object, named_ids
 from loom.model_errors import AnswerError
 from loom.worker.prompt import MOST_SOURCES
-
-MOST_CHARACTERS: Final = 1_000_000
-"""Of an answer; its cap in tokens allows for far less."""
-
-DEEPEST: Final = 64
-"""How far objects and arrays of an answer may nest."""
 
 LONGEST_STRING: Final = 65_536
 """No longer one would fit into the row that the profile is stored in."""
@@ -33,19 +25,10 @@ LONGEST_STRING: Final = 65_536
 MOST_ITEMS: Final = 50
 """Of an array whose schema has no ``maxItems``."""
 
-LARGEST_INTEGER: Final = 2**53
-"""Beyond it not every integer is a number in JavaScript, nor in the JSON of most readers."""
-
 _KEYWORDS = frozenset({"type", "enum", "pattern", "minLength", "maxLength", "minimum", "maximum"})
 
 # That of a pattern would be Python's, not RE2's.
 _NO_FORMATS: Final = FormatChecker(formats=())
-
-# Stands for what JSON readers take for a number and none can store.
-_NO_VALUE: Final = object()
-
-_TOKENS = re.compile(r"""\\.|["{}\[\]]""", re.DOTALL)
-_STEPS: Final = {"{": 1, "[": 1, "}": -1, "]": -1}
 
 
 @dataclass(frozen=True)
@@ -74,7 +57,7 @@ def read_answer(text: str, json_schema: Mapping[str, Any], given: Sequence[str])
 
     Raises ``AnswerError``, and nothing else, whatever the text.
     """
-    answer = _parsed(_the_object(text))
+    answer = answer_object(text)
     properties: Mapping[str, Any] = json_schema["properties"]
     told, named = _taken_apart(answer, properties)
     reading = _Reading()
@@ -83,7 +66,7 @@ def read_answer(text: str, json_schema: Mapping[str, Any], given: Sequence[str])
     sources = {
         name: ids
         for name, value in profile.items()
-        if value is not None and (ids := _ids(named.get(name), given))
+        if value is not None and (ids := named_ids(named.get(name), given, MOST_SOURCES))
     }
     return Answer(profile, sources, reading.dropped + undeclared)
 
@@ -94,7 +77,7 @@ def read_summary(text: str) -> str:
 
     Raises ``AnswerError``, and nothing else, whatever the text.
     """
-    summary = _parsed(_the_object(text)).get("summary")
+    summary = answer_object(text).get("summary")
     if not isinstance(summary, str) or not _encodable(summary):
         raise AnswerError(codes.ANSWER_OFF_SCHEMA)
     if not summary.strip():
@@ -116,75 +99,6 @@ def is_readable(json_schema: Mapping[str, Any]) -> bool:
     return bool(json_schema["properties"])
 
 
-def _the_object(text: str) -> str:
-    """The text of the one JSON object, in one pass over the answer."""
-    if len(text) > MOST_CHARACTERS:
-        raise AnswerError(codes.ANSWER_TOO_LONG)
-    if not text.strip():
-        raise AnswerError(codes.EMPTY_ANSWER)
-    found = list(_objects(text))
-    if not found:
-        raise AnswerError(codes.ANSWER_NOT_OBJECT)
-    if len(found) > 1:
-        raise AnswerError(codes.ANSWER_NOT_ONE_OBJECT)
-    start, end = found[0]
-    before, after = text[:start].strip(), text[end:].strip()
-    in_array = before.endswith("[") or after.startswith("]")
-    if in_array or (before.startswith("[") and after.endswith("]")):
-        raise AnswerError(codes.ANSWER_NOT_OBJECT)
-    return text[start:end]
-
-
-def _objects(text: str) -> Iterator[tuple[int, int]]:
-    """Where a brace opens that is in no other, and where it closes."""
-    depth = start = 0
-    quoted = False
-    for token in _TOKENS.finditer(text):
-        mark = token[0]
-        if quoted:
-            quoted = mark != '"'
-            continue
-        if depth == 0:
-            if mark != "{":
-                continue  # prose
-            start = token.start()
-        quoted = mark == '"'
-        depth += _STEPS.get(mark, 0)
-        if depth > DEEPEST:
-            raise AnswerError(codes.ANSWER_TOO_DEEP)
-        if depth == 0:
-            yield start, token.end()
-    if depth:
-        raise AnswerError(codes.ANSWER_TRUNCATED)
-
-
-def _integer(digits: str) -> object:
-    # The length first: Python refuses to read very long ones.
-    number = int(digits) if len(digits) <= 17 else LARGEST_INTEGER + 1
-    return number if abs(number) <= LARGEST_INTEGER else _NO_VALUE
-
-
-def _float(text: str) -> object:
-    number = float(text)
-    return number if math.isfinite(number) else _NO_VALUE
-
-
-# Not strict: a line break or a NUL inside a string costs at most that string.
-_decoder = json.JSONDecoder(
-    strict=False, parse_int=_integer, parse_float=_float, parse_constant=lambda name: _NO_VALUE
-)
-
-
-def _parsed(text: str) -> dict[str, Any]:
-    try:
-        parsed = _decoder.decode(text)
-    except (ValueError, RecursionError):
-        parsed = None
-    if not isinstance(parsed, dict):
-        raise AnswerError(codes.ANSWER_NOT_JSON)
-    return parsed
-
-
 def _taken_apart(
     answer: dict[str, Any], properties: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -196,18 +110,6 @@ def _taken_apart(
         # An apology as JSON; to take it for a profile would empty the one that is served.
         raise AnswerError(codes.ANSWER_OFF_SCHEMA)
     return answer, {}
-
-
-def _ids(numbers: object, given: Sequence[str]) -> list[str]:
-    """The ids of the facts named, each once, as many as a property may have."""
-    ids: list[str] = []
-    for number in numbers if isinstance(numbers, list) else ():
-        if isinstance(number, int) and not isinstance(number, bool) and 1 <= number <= len(given):
-            if given[number - 1] not in ids:
-                ids.append(given[number - 1])
-            if len(ids) == MOST_SOURCES:
-                break
-    return ids
 
 
 class _Reading:
@@ -238,7 +140,7 @@ class _Reading:
 
 
 def _allowed(schema: Mapping[str, Any], value: object) -> bool:
-    if value is _NO_VALUE or isinstance(value, list | dict) or value is None:
+    if value is NO_VALUE or isinstance(value, list | dict) or value is None:
         return False
     if isinstance(value, str) and not _storable(value):
         return False

@@ -7,10 +7,11 @@ what does not change from user to user comes first, where a provider's prompt ca
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
+
+from loom.prompt_text import data_line
 
 FACTS_CHARACTERS: Final = 120_000
 """The most that all facts together may take up in a prompt."""
@@ -77,22 +78,6 @@ longer text is thrown away as a whole.
 Answer with exactly one JSON object and nothing before or after it, in this form:
 {{"summary": "<your text>"}}"""
 
-# What could end a line or a tag, or turn the order of what is displayed, is written as JSON
-# escapes; so is half a surrogate pair, which has no UTF-8 form.
-_ESCAPED: Final = {
-    number: f"\\u{number:04x}"
-    for first, last in (
-        ("<", "<"),
-        (">", ">"),
-        ("\x7f", "\x9f"),
-        ("\u2028", "\u202e"),
-        ("\u2066", "\u2069"),
-        ("\ud800", "\udfff"),
-        ("\ufeff", "\ufeff"),
-    )
-    for number in range(ord(first), ord(last) + 1)
-}
-
 
 @dataclass(frozen=True)
 class Prompt:
@@ -112,7 +97,7 @@ def structured_profile_prompt(
     that is too long by itself is left out wherever it stands."""
     return _prompt(
         _SYSTEM.format(
-            data=_FACTS_ARE_DATA, most=MOST_SOURCES, schema=_line(_without_titles(json_schema))
+            data=_FACTS_ARE_DATA, most=MOST_SOURCES, schema=data_line(_without_titles(json_schema))
         ),
         sources,
     )
@@ -182,13 +167,7 @@ def _fact(number: int, source: Mapping[str, Any]) -> str:
     if source.get("memory_key"):
         fact["key"] = source["memory_key"]  # "blue" alone says little, under favourite_colour a lot
     fact["fact"] = source["value"]
-    return _line(fact)
-
-
-def _line(value: object) -> str:
-    """JSON on one line that nothing inside it can end. What is escaped can only stand in a string:
-    JSON's own signs are none of it."""
-    return json.dumps(value, ensure_ascii=False).translate(_ESCAPED)
+    return data_line(fact)
 
 
 def _closed(properties: Mapping[str, Any]) -> dict[str, Any]:

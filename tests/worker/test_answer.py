@@ -12,8 +12,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from loom.model_answer import DEEPEST, MOST_CHARACTERS
 from loom.model_errors import AnswerError
-from loom.worker.answer import DEEPEST, MOST_CHARACTERS, Answer, read_answer
+from loom.worker.answer import Answer, read_answer
 from loom.worker.prompt import answer_schema
 
 Json = dict[str, Any]
