@@ -93,6 +93,15 @@ PAYLOAD_TOO_LARGE = ErrorCode(
     "The request's body is too large.",
     ("limit",),
 )
+MODEL_UNAVAILABLE = ErrorCode(
+    "MODEL_UNAVAILABLE",
+    503,
+    "world",
+    False,
+    "LM501",
+    "There is no model to answer with.",
+    ("reason",),
+)
 UNAVAILABLE = ErrorCode(
     "UNAVAILABLE",
     503,
@@ -232,6 +241,7 @@ ERRORS: tuple[ErrorCode, ...] = (
         ("reason",),
     ),
     PAYLOAD_TOO_LARGE,
+    MODEL_UNAVAILABLE,
     ErrorCode(
         "MODEL_UNAVAILABLE",
         503,

@@ -22,16 +22,22 @@ from litestar import Litestar, Request, Response, asgi
 from litestar.exceptions import HTTPException
 from litestar.types import Receive, Scope, Send
 
+from loom.app import ask
 from loom.app.activity import FLUSH_SECONDS, Activity
+from loom.app.ask import Asking
 from loom.app.errors import INVALID_REQUEST, UNKNOWN_OPERATION, Refusal, internal
 from loom.app.health import require_schema
 from loom.app.metrics import NO_OPERATION, Tally
+from loom.app.model_calls import ModelCalls
 from loom.app.operations import Operations
 from loom.app.pages import Pages
 from loom.app.protocol import Protocol
+from loom.app.query_embeddings import QueryEmbeddings
 from loom.app.respond import request_id
+from loom.embedding import Embedder, configured_embedder
 from loom.gateway import Pool
 from loom.migrate import Expected, expected
+from loom.model_client import ModelClient, configured_model
 from loom.settings import Settings
 from loom.types import OPERATIONS
 
@@ -63,13 +69,25 @@ class App:
 
 
 def create_app(
-    settings: Settings, pool: Pool, schema: Expected, *, flush_seconds: float = FLUSH_SECONDS
+    settings: Settings,
+    pool: Pool,
+    schema: Expected,
+    *,
+    embedder: Embedder | None = None,
+    model: ModelClient | None = None,
+    flush_seconds: float = FLUSH_SECONDS,
 ) -> App:
     """The application on an open `pool`. `schema` is what the database must be at to be ready,
-    `flush_seconds` the time between two records of profile reads."""
+    `embedder` and `model` what searches and `memory.ask` call, `flush_seconds` the time between two
+    records of profile reads."""
     tally = Tally()
     activity = Activity(pool, seconds=flush_seconds)
-    operations = Operations(OPERATIONS, pool, tally, activity, open_mode=settings.auth == "open")
+    calls = ModelCalls(pool)
+    queries = QueryEmbeddings(embedder, calls)
+    asking = Asking(model, calls, settings.llm_max_tokens(ask.PURPOSE))
+    operations = Operations(
+        OPERATIONS, pool, tally, activity, queries, asking, open_mode=settings.auth == "open"
+    )
 
     @asgi("/v1", is_mount=True, copy_scope=False)
     async def no_such_operation(scope: Scope, receive: Receive, send: Send) -> None:
@@ -96,7 +114,7 @@ def create_app(
             headers={"x-request-id": identifier},
         )
 
-    pages = Pages(settings, pool, schema, OPERATIONS, tally, activity)
+    pages = Pages(settings, pool, schema, OPERATIONS, tally, activity, queries)
     others = Litestar(
         [*pages.routes(), no_such_operation],
         exception_handlers={HTTPException: on_http_exception, Exception: on_exception},
@@ -133,9 +151,13 @@ async def run(
         read_connections=settings.read_connections,
         write_connections=settings.write_connections,
     )
-    async with pool:
+    async with (
+        configured_embedder(settings) as embedder,
+        configured_model(settings) as model,
+        pool,
+    ):
         await require_schema(pool, schema)
-        app = create_app(settings, pool, schema)
+        app = create_app(settings, pool, schema, embedder=embedder, model=model)
         async with app.activity:
             await make_server(app, on_ready).serve(sockets=[listener])
 

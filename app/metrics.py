@@ -22,6 +22,7 @@ from prometheus_client.registry import Collector
 
 from loom.app.activity import Activity
 from loom.app.errors import ERRORS
+from loom.app.query_embeddings import OUTCOMES, QueryEmbeddings
 from loom.app.work import NO_WORK, Work
 from loom.gateway import Pool
 
@@ -66,12 +67,15 @@ class Tally:
 
 
 class Metrics(Collector):
-    """Turns the tally and the numbers of pool, activity and database into metrics."""
+    """Turns the tally and the numbers of pool, activity, queries and database into metrics."""
 
-    def __init__(self, tally: Tally, pool: Pool, activity: Activity) -> None:
+    def __init__(
+        self, tally: Tally, pool: Pool, activity: Activity, queries: QueryEmbeddings
+    ) -> None:
         self._tally = tally
         self._pool = pool
         self._activity = activity
+        self._queries = queries
         self._work: Work | None = NO_WORK
         self._registry = CollectorRegistry()
         self._registry.register(self)
@@ -87,6 +91,7 @@ class Metrics(Collector):
         yield from self._requests()
         yield from self._connections()
         yield from self._reads()
+        yield from self._searches()
         if self._work is not None:
             yield from _work(self._work)
 
@@ -152,6 +157,18 @@ class Metrics(Collector):
         for outcome in ("counted", "recorded", "dropped"):
             reads.add_metric((outcome,), self._activity.counts[outcome])
         yield reads
+
+    def _searches(self) -> Iterator[Metric]:
+        queries = CounterMetricFamily(
+            "loom_query_embeddings",
+            "Vectors of search queries: made, kept from before; and why there was none: no vectors "
+            "to compare with (none), calls off or at the cap (held), a failure now (failed) or a "
+            "moment ago (resting).",
+            labels=("outcome",),
+        )
+        for outcome in OUTCOMES:
+            queries.add_metric((outcome,), self._queries.counts[outcome])
+        yield queries
 
 
 def _work(work: Work) -> Iterator[Metric]:

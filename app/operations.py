@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from time import perf_counter
 from typing import Any, Final, NamedTuple
 
+from loom.app import ask, query_embeddings
 from loom.app.activity import BATCH, RENDER, Activity
+from loom.app.ask import Asking
 from loom.app.auth import Caller, caller_of_token, caller_without_token
 from loom.app.body import examine
 from loom.app.errors import (
@@ -23,6 +25,7 @@ from loom.app.errors import (
 )
 from loom.app.limits import Disconnected, Receive, linger, read_body
 from loom.app.metrics import NO_OPERATION, Tally
+from loom.app.query_embeddings import QueryEmbeddings
 from loom.app.respond import Header, Send, answer, refuse, request_id
 from loom.gateway import DatabaseRefusal, DatabaseUnavailable, Pool
 from loom.types import Operation
@@ -34,12 +37,13 @@ CLOSE: Final[Header] = (b"connection", b"close")
 
 
 class Route(NamedTuple):
-    """What the edge knows of an operation: its name, which lane it takes, and whether its answer
-    may hold profile sections, whose reads are counted."""
+    """What the edge knows of an operation: its name, which lane it takes, whether its answer may
+    hold profile sections, whose reads are counted, and whether it has a query to search for."""
 
     op: str
     write: bool
     counted: bool
+    searches: bool
 
 
 class Operations:
@@ -51,18 +55,25 @@ class Operations:
         pool: Pool,
         tally: Tally,
         activity: Activity,
+        queries: QueryEmbeddings,
+        asking: Asking,
         *,
         open_mode: bool,
     ) -> None:
         self._routes = {
             operation.path.encode(): Route(
-                operation.op, operation.mode == "write", operation.op in (RENDER, BATCH)
+                operation.op,
+                operation.mode == "write",
+                operation.op in (RENDER, BATCH),
+                operation.op in query_embeddings.OPERATIONS,
             )
             for operation in operations.values()
         }
         self._pool = pool
         self._tally = tally
         self._activity = activity
+        self._queries = queries
+        self._asking = asking
         self._open_mode = open_mode
 
     @property
@@ -88,7 +99,10 @@ class Operations:
             caller = self._caller(scope, headers)
             key = _idempotency_key(headers)
             body = await read_body(receive, headers)
-            result = await self._call(route, caller, body, key)
+            if route.searches:
+                result = await self._search(route, caller, body, key)
+            else:
+                result = await self._call(route, caller, body, key)
         except Disconnected:
             return
         except Refusal as refusal:
@@ -110,6 +124,13 @@ class Operations:
         return caller_without_token(
             self._open_mode, scope["headers"], None if client is None else client[0]
         )
+
+    async def _search(self, route: Route, caller: Caller, body: bytes, key: str | None) -> bytes:
+        body = await self._queries.added(caller, body)
+        found = await self._call(route, caller, body, key)
+        if route.op == ask.OPERATION:
+            return await self._asking.answer(caller, body, found)
+        return found
 
     async def _call(self, route: Route, caller: Caller, body: bytes, key: str | None) -> bytes:
         try:

@@ -13,6 +13,7 @@ from litestar.types import Receive, Scope, Send
 from loom.app import docs_page, health, metrics, openapi
 from loom.app.activity import Activity
 from loom.app.errors import METHOD_NOT_ALLOWED, UNAVAILABLE, Refusal
+from loom.app.query_embeddings import QueryEmbeddings
 from loom.app.respond import JSON, NO_STORE, Header, answer, refuse, request_id
 from loom.app.work import Work
 from loom.gateway import Pool
@@ -44,12 +45,13 @@ class Pages:
         operations: Mapping[str, Operation],
         tally: metrics.Tally,
         activity: Activity,
+        queries: QueryEmbeddings,
     ) -> None:
         self._pool = pool
         self._expected = expected
         self._poll_seconds = settings.worker_poll_seconds
         self._has_model = settings.has_model
-        self._metrics = metrics.Metrics(tally, pool, activity)
+        self._metrics = metrics.Metrics(tally, pool, activity, queries)
         description = openapi.description(operations)
         self._openapi = msgspec.json.encode(description)
         host = f"[{settings.host}]" if ":" in settings.host else settings.host

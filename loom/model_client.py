@@ -10,8 +10,8 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Final, Literal, Self
@@ -28,6 +28,7 @@ from loom.model_reply import (
     unanswered,
     wants_completion_tokens,
 )
+from loom.settings import Settings
 
 Message = Mapping[str, str]
 
@@ -76,7 +77,7 @@ class ModelClient:
         self, base_url: str, api_key: str | None, model: str, timeout_seconds: float
     ) -> None:
         self.model = model
-        self._timeout_seconds = timeout_seconds
+        self.timeout_seconds = timeout_seconds
         self._format = 0
         self._tokens_field = "max_tokens"
         self._endpoint = Endpoint(base_url, api_key, timeout_seconds)
@@ -117,7 +118,7 @@ class ModelClient:
         Raises a ``ModelError``, which carries the calls that were made.
         """
         asked = _Asked(purpose, messages, json_schema, max_tokens)
-        limit = min(seconds, self._timeout_seconds)
+        limit = min(seconds, self.timeout_seconds)
         calls: list[Call] = []
         outcome: Completion | ModelError = Failed(codes.MODEL_TIMEOUT)
         if limit > 0:
@@ -229,3 +230,18 @@ def _response_format(form: Format, asked: _Asked) -> dict[str, Any] | None:
             return {"type": "json_object"}
         case "text":
             return None
+
+
+@asynccontextmanager
+async def configured_model(settings: Settings) -> AsyncIterator[ModelClient | None]:
+    """The model that the settings name, or None. It is not called for it."""
+    if not settings.model_base_url or not settings.model:
+        yield None
+        return
+    async with ModelClient(
+        settings.model_base_url,
+        settings.model_api_key,
+        settings.model,
+        settings.model_timeout_seconds,
+    ) as model:
+        yield model

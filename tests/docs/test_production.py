@@ -13,7 +13,9 @@ from prometheus_client import Metric
 
 from loom.app.activity import Activity
 from loom.app.metrics import Metrics, Tally
+from loom.app.model_calls import ModelCalls
 from loom.app.openapi import description
+from loom.app.query_embeddings import QueryEmbeddings
 from loom.cli import _parser
 from loom.gateway import Pool
 from loom.types import OPERATIONS
@@ -36,7 +38,8 @@ def user_of(url: str) -> str:
 
 def test_every_metric_is_on_the_page() -> None:
     pool = Pool("")
-    metrics = Metrics(Tally(), pool, Activity(pool))
+    queries = QueryEmbeddings(None, ModelCalls(pool))
+    metrics = Metrics(Tally(), pool, Activity(pool), queries)
     names = {name_of(metric) for metric in metrics.collect()}
     assert len(names) >= 9
     for name in names:

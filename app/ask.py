@@ -1,0 +1,73 @@
+"""`memory.ask`: the database finds what there is to say, a model says it, and names its facts."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from loom.app.ask_prompt import ANSWER_SCHEMA, AskPrompt, ask_prompt, read_ask_answer
+from loom.app.auth import Caller
+from loom.app.errors import MODEL_UNAVAILABLE, UNAVAILABLE, Refusal
+from loom.app.model_calls import ModelCalls, Place
+from loom.model_client import Completion, ModelClient
+from loom.model_errors import ModelError
+
+log = logging.getLogger("loom.app")
+
+OPERATION: Final = "memory.ask"
+PURPOSE: Final = "ask"
+
+
+class _Request(msgspec.Struct):
+    query: str
+    org: str | None = None
+    namespace: str | None = None
+
+
+class _Found(msgspec.Struct):
+    items: list[Mapping[str, Any]]
+    scratchpad: list[Mapping[str, Any]] = []
+
+
+class Asking:
+    """Makes answers. ``max_tokens`` is the most that one may have; no model, no answer."""
+
+    def __init__(self, model: ModelClient | None, calls: ModelCalls, max_tokens: int) -> None:
+        self._model = model
+        self._calls = calls
+        self._max_tokens = max_tokens
+
+    async def answer(self, caller: Caller, body: bytes, found: bytes) -> bytes:
+        """The answer to a request from what the database found for it, which has judged both the
+        request and whether a model may be called. Raises `Refusal`."""
+        if self._model is None:
+            raise Refusal(MODEL_UNAVAILABLE, {"reason": "NO_MODEL"})
+        asked = msgspec.json.decode(body, type=_Request)
+        told = msgspec.json.decode(found, type=_Found)
+        prompt = ask_prompt(asked.query, told.items, told.scratchpad)
+        if prompt.empty:
+            return msgspec.json.encode({"answer": None, "memory_ids": []})
+        place = Place(caller, asked.org, asked.namespace)
+        try:
+            completion = await self._complete(self._model, place, prompt)
+            answer = read_ask_answer(completion.text, prompt.given)
+        except ModelError as failure:
+            fields = {"reason": failure.code, "outcome": "not_carried_out"}
+            # Not chained: nothing of what was asked and answered is to be in a log.
+            raise Refusal(UNAVAILABLE, fields) from None
+        return msgspec.json.encode(answer)
+
+    async def _complete(self, model: ModelClient, place: Place, prompt: AskPrompt) -> Completion:
+        """The model's text. What it cost is recorded either way."""
+        try:
+            completion = await model.complete(
+                PURPOSE, prompt.messages, ANSWER_SCHEMA, self._max_tokens, model.timeout_seconds
+            )
+        except ModelError as failure:
+            await self._calls.record(place, PURPOSE, model.model, failure.calls)
+            raise
+        await self._calls.record(place, PURPOSE, model.model, completion.calls)
+        return completion
