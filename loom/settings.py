@@ -281,7 +281,8 @@ class Settings:
         ),
     )
     model: str | None = field(
-        default=None, metadata=_about(values.text, "The model's name, as the endpoint knows it.")
+        default=None,
+        metadata=_about(values.model_name, "The model's name, as the endpoint knows it."),
     )
     model_timeout_seconds: float = field(
         default=60.0,
@@ -303,7 +304,7 @@ class Settings:
         default=None,
         repr=False,
         metadata=_about(
-            _model_url,
+            values.url,
             "The OpenAI-compatible endpoint that makes embeddings for search, up to the `/v1`. A "
             "local model needs none.",
         ),
@@ -312,13 +313,14 @@ class Settings:
         default=None,
         repr=False,
         metadata=_about(
-            _header_text, "The key that is sent to that endpoint. Unset: none. It is never logged."
+            values.header_text,
+            "The key that is sent to that endpoint. Unset: none. It is never logged.",
         ),
     )
     embedding_model: str | None = field(
         default=None,
         metadata=_about(
-            _text,
+            values.model_name,
             "The embedding model's name, as its endpoint knows it, or `local:use-multilingual-v3` "
             "for the one that runs inside Loom (`loom-memory[local-embeddings]`). Unset: no "
             "embeddings are made, and search is by text alone.",

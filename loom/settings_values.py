@@ -22,6 +22,13 @@ def header_text(value: str) -> str:
     return value
 
 
+def model_name(value: str) -> str:
+    """The name of a model, of a length that the database keeps."""
+    if len(value) > 200 or len(value.encode()) > 256:
+        raise ValueError("wants at most 200 characters, and 256 bytes of UTF-8")
+    return value
+
+
 def folder(value: str) -> Path:
     return Path(value).expanduser().absolute()
 

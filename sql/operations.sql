@@ -89,6 +89,8 @@ insert into loom.operation (op, function_name, role, mode, identity, fields) val
     '{org,namespace,user_id,session_id}', '{}'),
   ('profile.activity_record', 'profile_activity_record', 'viewer', 'write', '{org,namespace,agent}',
     '{reads}'),
+  ('model.admit', 'model_admit', 'viewer', 'read', '{org,namespace}', '{model}'),
+  ('model.record', 'model_record', 'viewer', 'write', '{org,namespace}', '{purpose,model,calls}'),
   ('profile_schema.set', 'profile_schema_set', 'admin', 'write', '{org,namespace}', '{json_schema}'),
   ('profile_schema.get', 'profile_schema_get', 'viewer', 'read', '{org,namespace}', '{}'),
   ('profile_schema.clear', 'profile_schema_clear', 'admin', 'write', '{org,namespace}', '{}'),
@@ -96,7 +98,8 @@ insert into loom.operation (op, function_name, role, mode, identity, fields) val
   ('audit.list', 'audit_list', 'admin', 'read', '{org}', '{action,limit,cursor}'),
   ('org.set_model_calls', 'org_set_model_calls', 'admin', 'write', '{org}', '{enabled}');
 update loom.operation set batchable = false
-where op in ('batch', 'token.mint', 'erasure.request', 'memory.redact', 'profile.activity_record');
+where op in ('batch', 'token.mint', 'erasure.request', 'memory.redact', 'profile.activity_record', 'model.admit',
+  'model.record');
 update loom.operation set user_lock = 'exclusive' where op = 'erasure.request';
 update loom.operation set namespace_needed = false where op in ('blacklist.add', 'blacklist.list', 'blacklist.remove');
 

@@ -52,7 +52,7 @@ NEVER = {
 }
 """What the text of the functions lets happen, and what they call it with does not."""
 
-FOR_THE_API_ALONE = {"profile.activity_record"}
+FOR_THE_API_ALONE = {"profile.activity_record", "model.admit", "model.record"}
 """Operations that the API calls by itself: no client has a path, a type or a page for them."""
 
 RECEIPTS = {

@@ -249,6 +249,16 @@ OWN_FIELDS: dict[str, list[Answer]] = {
     "profile.structured": [{}, {"explain": True}],
     "profile.structured_build": [{}],
     "profile.activity_record": [{"reads": [{"user_id": "a", "label": "persona", "reads": 1}]}],
+    "model.admit": [{"model": "embedder"}],
+    "model.record": [
+        {
+            "purpose": "ask",
+            "model": "attack",
+            "calls": [
+                {"outcome": "OK", "prompt_tokens": 1, "completion_tokens": 1, "milliseconds": 1}
+            ],
+        }
+    ],
     "profile_schema.set": [{"json_schema": EXAMPLE}, {"json_schema": {}}],
     "profile_schema.get": [{}],
     "profile_schema.clear": [{}],

@@ -40,8 +40,8 @@ def request_of(op: str, identity: list[str], **more: object) -> Answer:
 def refusals_of(op: str) -> set[str]:
     """How a service's valid request may end, but for an answer, where there is nothing yet.
 
-    An erasure and a structured profile are a user's, and no request here names one; reads are
-    recorded by the API alone, and the database asks no model.
+    An erasure and a structured profile are a user's, and no request here names one; reads and
+    calls of models are the API's own business, and the database asks no model.
     """
     apart = {
         "erasure.request": {"LM001"},
@@ -49,6 +49,8 @@ def refusals_of(op: str) -> set[str]:
         "profile.structured_build": {"LM001"},
         "profile.activity_record": {"LM302"},
         "memory.ask": {"LM501"},
+        "model.admit": {"LM302"},
+        "model.record": {"LM302"},
     }
     return apart.get(op, {"LM101", "LM102", "LM403"})
 
