@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import logging
 import time
-from base64 import b64encode
 from collections import Counter, OrderedDict
 from collections.abc import Callable
 from typing import Final
@@ -19,7 +18,7 @@ import msgspec
 
 from loom.app.auth import Caller
 from loom.app.model_calls import ModelCalls, Place
-from loom.embedding import Embedder, Vector
+from loom.embedding import Embedder, Vector, vector_json
 from loom.gateway import DatabaseRefusal, DatabaseUnavailable
 from loom.model_errors import ModelError
 
@@ -136,4 +135,4 @@ class QueryEmbeddings:
 
 
 def _json(model: str, vector: Vector) -> bytes:
-    return msgspec.json.encode({"model": model, "vector": b64encode(vector.tobytes()).decode()})
+    return msgspec.json.encode({"model": model, "vector": msgspec.Raw(vector_json(vector))})

@@ -24,6 +24,11 @@ Vector: TypeAlias = "array[float]"
 """Of single precision ("f"), which is what the database keeps."""
 
 
+def vector_json(vector: Vector) -> bytes:
+    """A vector as a JSON list: nine digits are what a number of single precision has."""
+    return b"[%b]" % ",".join([f"{number:.9g}" for number in vector]).encode()
+
+
 @dataclass(frozen=True)
 class Embedded:
     """A vector for each text, in the order of the texts, and the calls that it took."""

@@ -235,13 +235,11 @@ def _response_format(form: Format, asked: _Asked) -> dict[str, Any] | None:
 @asynccontextmanager
 async def configured_model(settings: Settings) -> AsyncIterator[ModelClient | None]:
     """The model that the settings name, or None. It is not called for it."""
-    if not settings.model_base_url or not settings.model:
+    if settings.model_at is None:
         yield None
         return
+    base_url, name = settings.model_at
     async with ModelClient(
-        settings.model_base_url,
-        settings.model_api_key,
-        settings.model,
-        settings.model_timeout_seconds,
+        base_url, settings.model_api_key, name, settings.model_timeout_seconds
     ) as model:
         yield model

@@ -9,9 +9,12 @@ from bench.search_quality_data import FACTS, QUESTIONS, Question
 
 # Words that say how a question is asked, not what about.
 ASKING = frozenset(
-    "what which who how when why where are was were the for with and not they their them our us "
-    "her his him she you this that there here from must may should has have had own get many long "
-    "much does did will can".split()
+    re.findall(
+        r"\w+",
+        """what which who how when why where are was were the for with and not they their them our us
+        her his him she you this that there here from must may should has have had own get many long
+        much does did will can""",
+    )
 )
 
 

@@ -1,0 +1,128 @@
+"""The worker's side of `loom.embedding_*`: texts of one org that are ours to embed for a while.
+
+Each method is one statement on a connection in autocommit mode, logged in as ``loom_worker``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+import msgspec
+import psycopg
+
+from loom.embedding import Vector, vector_json
+from loom.model_errors import Call
+from loom.worker.handlers import Connection
+
+MOST_TEXTS: Final = 64
+
+LEASE_SECONDS: Final = 300
+
+TRIES: Final = 3
+"""Of a statement that met another's locks: what a model was paid for is not given up for that."""
+
+_PLACES: Final = b"select loom.embedding_places(%s::jsonb)"
+_ADVANCE: Final = b"select loom.embedding_advance(%s::jsonb)"
+_CLAIM: Final = b"select loom.embedding_claim(%s::jsonb)"
+_STORE: Final = b"select loom.embedding_store(%s::jsonb)"
+_FAIL: Final = b"select loom.embedding_fail(%s::jsonb)"
+
+_MET_LOCKS = (
+    psycopg.errors.DeadlockDetected,
+    psycopg.errors.LockNotAvailable,
+    psycopg.errors.SerializationFailure,
+)
+
+
+@dataclass(frozen=True)
+class EmbeddingBatch:
+    """A lease. ``dimension`` is that of the model's vectors so far, None before the first ones."""
+
+    connection: Connection
+    org: str
+    model: str
+    lease_id: str
+    dimension: int | None
+    items: Sequence[Mapping[str, Any]]
+
+    @classmethod
+    async def claim(cls, connection: Connection, model: str) -> EmbeddingBatch | None:
+        """Texts of the org that has waited longest for vectors of this model, or None."""
+        places = await _told(connection, _PLACES, model=model)
+        for place in places["orgs"]:
+            claimed = await _told(
+                connection,
+                _CLAIM,
+                org=place["org"],
+                model=model,
+                limit=MOST_TEXTS,
+                lease_seconds=LEASE_SECONDS,
+            )
+            if claimed["items"]:
+                return cls(
+                    connection,
+                    place["org"],
+                    model,
+                    claimed["lease_id"],
+                    claimed["dimension"],
+                    claimed["items"],
+                )
+        return None
+
+    @property
+    def texts(self) -> list[str]:
+        """What there is to embed."""
+        return [item["text"] for item in self.items]
+
+    async def store(self, vectors: Sequence[Vector], calls: Sequence[Call]) -> Mapping[str, Any]:
+        """Keep the vectors of the texts that have not changed since; says how many those were."""
+        items = [
+            {
+                "memory_id": item["memory_id"],
+                "content_sha256": item["content_sha256"],
+                "embedding": msgspec.Raw(vector_json(vector)),
+            }
+            for item, vector in zip(self.items, vectors, strict=True)
+        ]
+        return await self._end(_STORE, calls, items=items)
+
+    async def fail(
+        self,
+        outcome: str,
+        code: str,
+        calls: Sequence[Call] = (),
+        retry_seconds: int | None = None,
+    ) -> None:
+        """End the lease without vectors: failed, waiting or released."""
+        await self._end(_FAIL, calls, outcome=outcome, error=code, retry_seconds=retry_seconds)
+
+    async def _end(
+        self, statement: bytes, calls: Sequence[Call], **fields: Any
+    ) -> Mapping[str, Any]:
+        told = [asdict(call) for call in calls]
+        ids = {"org": self.org, "model": self.model, "lease_id": self.lease_id}
+        return await _told(self.connection, statement, **ids, calls=told, **fields)
+
+
+async def advance(connection: Connection) -> Sequence[Mapping[str, Any]]:
+    """Go on with the model that is being built; all models, as they stand then."""
+    told = await _told(connection, _ADVANCE)
+    models: Sequence[Mapping[str, Any]] = told["models"]
+    return models
+
+
+async def _told(connection: Connection, statement: bytes, **request: Any) -> Mapping[str, Any]:
+    given = {name: value for name, value in request.items() if value is not None}
+    text = msgspec.json.encode(given).decode()
+    for tries_left in reversed(range(TRIES)):
+        try:
+            row = await (await connection.execute(statement, (text,))).fetchone()
+        except _MET_LOCKS:
+            if not tries_left:
+                raise
+        else:
+            answer: Mapping[str, Any] = row[0] if row else {}
+            return answer
+    raise AssertionError("the last try returns or raises")
