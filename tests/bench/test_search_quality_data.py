@@ -11,9 +11,10 @@ from bench.search_quality_data import FACTS, QUESTIONS, Question
 ASKING = frozenset(
     re.findall(
         r"\w+",
-        """what which who how when why where are was were the for with and not they their them our us
-        her his him she you this that there here from must may should has have had own get many long
-        much does did will can""",
+        """
+        what which who how when why where are was were the for with and not they their them our us
+        her his him she you this that there here from must may should has have had own get many
+        long much does did will can""",
     )
 )
 

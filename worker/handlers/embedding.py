@@ -36,8 +36,7 @@ keep a provider that is down from being asked about each text in turn."""
 
 RELEASED: Final = "released"
 
-# Of the provider or of our settings, whatever the text: it is no text's fault, and none may be given
-# up for it.
+# Of the provider or of our settings, whatever the text: no text may be given up for it.
 _NO_TEXTS_FAULT: Final = frozenset(
     {
         codes.MODEL_AUTH,
