@@ -74,15 +74,16 @@ class Embeddings:
         return True
 
     async def _claim(self, connection: Connection) -> EmbeddingBatch | None:
-        """A batch. When nothing is due, a model that is being built has its next texts listed, or
-        is switched to when it has them all."""
+        """A batch. When nothing is due, a model that is being built has its next texts listed, and
+        when they all have a vector it becomes the active one."""
         model = self._embedder.model
+        listed = None
         while (batch := await EmbeddingBatch.claim(connection, model)) is None:
             models = {each["model"]: each for each in await advance(connection)}
-            building = models.get(model)
-            if building is None or building["state"] != "building" or building["swept"]:
-                # What the last call listed, if anything, is due now.
-                return await EmbeddingBatch.claim(connection, model)
+            ours = models.get(model)
+            if ours is None or ours["state"] != "building" or ours["listed"] == listed:
+                return None
+            listed = ours["listed"]
         return batch
 
     async def _embed(self, batch: EmbeddingBatch) -> None:
