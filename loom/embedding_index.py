@@ -43,8 +43,8 @@ from pg_catalog.pg_stat_progress_create_index where pid = %s
 """
 
 
-class IndexUnavailable(Exception):
-    """The index cannot be built or dropped; the text says why."""
+class EmbeddingsError(Exception):
+    """What was asked for cannot be done with a model; the text says why."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class EmbeddingIndex:
     def kind(self) -> str:
         """The type that is indexed: of half precision where that of single has no room."""
         if self.dimension > MOST_HALFVEC:
-            raise IndexUnavailable(
+            raise EmbeddingsError(
                 f"vectors of {self.dimension} dimensions have no index "
                 f"(pgvector: {MOST_HALFVEC} at most); searches stay exact"
             )
@@ -119,10 +119,10 @@ class EmbeddingIndex:
 
 
 def vector_schema(conn: Connection) -> str:
-    """The schema of the extension `vector`. Raises ``IndexUnavailable`` where there is none."""
+    """The schema of the extension `vector`. Raises ``EmbeddingsError`` where there is none."""
     schema = extension_schemas(conn).get("vector")
     if schema is None:
-        raise IndexUnavailable("the database has no extension `vector`: there are no vectors")
+        raise EmbeddingsError("the database has no extension `vector`: there are no vectors")
     return schema
 
 
@@ -133,7 +133,7 @@ def _alone(conn: Connection) -> Iterator[None]:
     conn.execute("set statement_timeout = 0")
     row = conn.execute("select pg_try_advisory_lock(%s)", (_LOCK,)).fetchone()
     if row is None or not row[0]:
-        raise IndexUnavailable("another session builds or drops such an index just now")
+        raise EmbeddingsError("another session builds or drops such an index just now")
     try:
         yield
     finally:

@@ -82,6 +82,7 @@ def _parser() -> argparse.ArgumentParser:
     psql.add_argument("--print-dsn", action="store_true", help="print the connection string only")
     psql.add_argument("arguments", nargs="*", help="arguments for psql, after --")
     _token_parser(commands)
+    _embeddings_parser(commands)
     return parser
 
 
@@ -107,6 +108,29 @@ def _token_parser(commands: Any) -> None:
     revoke.add_argument("token_id", metavar="TOKEN_ID", help="as mint and list show it")
     for each in (mint, listing, revoke):
         each.add_argument("--org", required=True, help="the org the token belongs to")
+
+
+def _embeddings_parser(commands: Any) -> None:
+    text = "See and change the models that make vectors for search."
+    verbs = commands.add_parser("embeddings", help=text, description=text).add_subparsers(
+        title="commands", metavar="COMMAND", required=True
+    )
+
+    def verb(name: str, text: str) -> argparse.ArgumentParser:
+        made: argparse.ArgumentParser = verbs.add_parser(name, help=text, description=text)
+        made.set_defaults(run=_embeddings, verb=name)
+        return made
+
+    status = verb("status", "Show the models and how far each is.")
+    use = verb("use", "Have vectors made of a model, and search by it when all texts have one.")
+    use.add_argument("--at-once", action="store_true", help="search by it before that")
+    for each in (status, use):
+        each.add_argument("--watch", action="store_true", help="show progress until it is whole")
+    retire = verb("retire", "Take a model out of use; its vectors stay.")
+    index = verb("index", "Build a model's index while Loom is in use.")
+    drop = verb("drop", "Remove a retired model with its vectors and its index.")
+    for each in (use, retire, index, drop):
+        each.add_argument("model", metavar="MODEL", help="as LOOM_EMBEDDING_MODEL names it")
 
 
 def _seconds(text: str) -> int:
@@ -246,3 +270,17 @@ def _token_revoke(args: argparse.Namespace) -> int:
         return 1
     print(f"revoked at {answer['revoked_at']}")
     return 0
+
+
+def _embeddings(args: argparse.Namespace) -> int:
+    from loom.cli import embeddings
+
+    with _installation(_settings()) as installation:
+        if args.verb == "status":
+            return embeddings.status(installation, _tell, watch=args.watch)
+        if args.verb == "use":
+            return embeddings.use(
+                installation, _tell, args.model, at_once=args.at_once, watch=args.watch
+            )
+        run = {"retire": embeddings.retire, "index": embeddings.index, "drop": embeddings.drop}
+        return run[args.verb](installation, _tell, args.model)

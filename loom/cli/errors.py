@@ -9,6 +9,7 @@ import psycopg
 
 from loom.app.health import SchemaMismatch as ApiSchemaMismatch
 from loom.cli.launcher import LauncherError
+from loom.embedding_index import EmbeddingsError
 from loom.gateway import DatabaseUnavailable
 from loom.migrate import MigrationError, SqlTreeError
 from loom.postgres_binaries import EmbeddedError
@@ -21,6 +22,7 @@ _SAYS_IT_ALL = (
     MigrationError,
     SqlTreeError,
     LauncherError,
+    EmbeddingsError,
     ApiSchemaMismatch,
     WorkerSchemaMismatch,
 )

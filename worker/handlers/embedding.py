@@ -55,6 +55,8 @@ class Embeddings:
         self._clock = clock
         self._failures = 0
         self._rests_until = 0.0
+        # How many texts were listed for the model when we last looked.
+        self._listed: int | None = None
 
     async def __call__(self, connection: Connection) -> bool:
         """Embed one batch, if texts are due; whether there were some."""
@@ -74,16 +76,15 @@ class Embeddings:
         return True
 
     async def _claim(self, connection: Connection) -> EmbeddingBatch | None:
-        """A batch. When nothing is due, a model that is being built has its next texts listed, and
-        when they all have a vector it becomes the active one."""
+        """A batch. When nothing is due, the next texts from before the model was added are listed;
+        when all of them have a vector it becomes the active one."""
         model = self._embedder.model
-        listed = None
         while (batch := await EmbeddingBatch.claim(connection, model)) is None:
             models = {each["model"]: each for each in await advance(connection)}
             ours = models.get(model)
-            if ours is None or ours["state"] != "building" or ours["listed"] == listed:
+            if ours is None or ours["listed"] == self._listed:
                 return None
-            listed = ours["listed"]
+            self._listed = ours["listed"]
         return batch
 
     async def _embed(self, batch: EmbeddingBatch) -> None:
