@@ -185,6 +185,8 @@ grant execute on function loom._embedding_models(), loom._embedding_due_count(te
   loom._integer(jsonb, text, bigint, bigint), loom._required_identifier(jsonb, text), loom._identifier(jsonb, text, integer),
   loom._audit(text, text, timestamptz, text, jsonb) to loom_scheduler;
 grant insert on loom.audit to loom_scheduler;
+grant execute on function loom._embedding_metrics(integer, timestamptz), loom._work_ended(text, timestamptz)
+  to loom_scheduler;
 grant execute on function loom.embedding_places(jsonb), loom.embedding_claim(jsonb), loom.embedding_store(jsonb),
   loom.embedding_fail(jsonb), loom.embedding_advance(jsonb) to loom_worker;
 grant execute on function loom.embedding_progress() to loom_worker, loom_gateway, loom_owner;

@@ -15,18 +15,10 @@ begin
       'due', least(v_due, v_most), 'due_is_more', v_due > v_most,
       'oldest_due_seconds', extract(epoch from v_now - loom._work_oldest(v_kind, v_now)),
       'under_way', exists (
-        select from loom.build where lease_id is not null and kind = v_kind.kind and leased_until > v_now),
-      'claims', coalesce((
-        select total from loom.work_count where kind = v_kind.kind and outcome = 'claimed'), 0),
-      'last_claim_seconds', (
-        select extract(epoch from v_now - last_at) from loom.work_count where kind = v_kind.kind and outcome = 'claimed'),
-      'last_end_seconds', (
-        select extract(epoch from v_now - max(last_at)) from loom.work_count
-        where kind = v_kind.kind and outcome not in ('claimed', 'tokens')),
-      'builds', coalesce((
-        select jsonb_object_agg(outcome, total) from loom.work_count
-        where kind = v_kind.kind and outcome not in ('claimed', 'tokens')), '{}')));
+        select from loom.build where lease_id is not null and kind = v_kind.kind and leased_until > v_now)
+    ) || loom._work_ended(v_kind.kind, v_now));
   end loop;
+  v_kinds := v_kinds || jsonb_build_object('embedding', loom._embedding_metrics(v_most, v_now));
   return jsonb_build_object('kinds', v_kinds, 'model_tokens', coalesce((
     select jsonb_object_agg(kind, total) from loom.work_count where outcome = 'tokens'), '{}'));
 end
@@ -34,5 +26,5 @@ $$;
 comment on function loom.work_metrics() is
 'How work goes on, across orgs, for /metrics and /v1/ready; its cost is bounded, whatever is due.
 
-Returns: kinds {kind: due (how many users a claim is to look at, held ones too; no more than 10000 are counted), due_is_more, oldest_due_seconds (how long a worker could have claimed what has been due longest; null: nothing can be claimed), under_way (a lease is alive), claims, last_claim_seconds, last_end_seconds, builds {outcome: how many}}, model_tokens {purpose: how many}. Counts are since the installation began.';
+Returns: kinds {kind: due (how many users a claim is to look at, held ones too; of embedding how many texts; no more than 10000 are counted), due_is_more, oldest_due_seconds (how long a worker could have claimed what has been due longest; null: nothing can be claimed), under_way (a lease is alive), claims, last_claim_seconds, last_end_seconds, builds {outcome: how many}}, model_tokens {purpose: how many}. Counts are since the installation began.';
 alter function loom.work_metrics() owner to loom_scheduler;
