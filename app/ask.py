@@ -10,7 +10,7 @@ import msgspec
 
 from loom.app.ask_prompt import ANSWER_SCHEMA, AskPrompt, ask_prompt, read_ask_answer
 from loom.app.auth import Caller
-from loom.app.errors import MODEL_UNAVAILABLE, UNAVAILABLE, Refusal
+from loom.app.errors import MODEL_UNAVAILABLE, Refusal
 from loom.app.model_calls import ModelCalls, Place
 from loom.model_client import Completion, ModelClient
 from loom.model_errors import ModelError
@@ -55,9 +55,8 @@ class Asking:
             completion = await self._complete(self._model, place, prompt)
             answer = read_ask_answer(completion.text, prompt.given)
         except ModelError as failure:
-            fields = {"reason": failure.code, "outcome": "not_carried_out"}
             # Not chained: nothing of what was asked and answered is to be in a log.
-            raise Refusal(UNAVAILABLE, fields) from None
+            raise Refusal(MODEL_UNAVAILABLE, {"reason": failure.code}) from None
         return msgspec.json.encode(answer)
 
     async def _complete(self, model: ModelClient, place: Place, prompt: AskPrompt) -> Completion:

@@ -97,9 +97,9 @@ MODEL_UNAVAILABLE = ErrorCode(
     "MODEL_UNAVAILABLE",
     503,
     "world",
-    False,
+    True,
     "LM501",
-    "There is no model to answer with.",
+    "No model can be asked.",
     ("reason",),
 )
 UNAVAILABLE = ErrorCode(

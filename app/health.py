@@ -18,6 +18,10 @@ GRACE_SECONDS: Final = 5.0
 # Work that was to be had for so many polls, and these seconds, with nothing claimed, has stalled.
 IDLE_POLLS: Final = 2
 
+# Searches can do without: a provider that is down, or a model that no worker has, is not to take
+# the API out of service. Its metrics tell.
+_DONE_WITHOUT: Final = frozenset({"embedding"})
+
 
 class SchemaMismatch(RuntimeError):
     """The database does not have this version's schema, so nothing may be served from it."""
@@ -116,7 +120,9 @@ def _is_ours(health: Health, expected: Expected) -> bool:
 def _worker(health: Health, work: Work, poll_seconds: float) -> str:
     heard = _heard(health, poll_seconds)
     longest = IDLE_POLLS * poll_seconds + GRACE_SECONDS
-    for kind in work.kinds.values():
+    for name, kind in work.kinds.items():
+        if name in _DONE_WITHOUT:
+            continue
         # Who is at a build may have no hand free for another.
         busy = kind.under_way and heard == "running"
         if not busy and _idle_seconds(kind) > longest:

@@ -126,8 +126,15 @@ class Operations:
         )
 
     async def _search(self, route: Route, caller: Caller, body: bytes, key: str | None) -> bytes:
-        body = await self._queries.added(caller, body)
-        found = await self._call(route, caller, body, key)
+        sent = await self._queries.added(caller, body)
+        try:
+            found = await self._call(route, caller, sent, key)
+        except Refusal as refusal:
+            if sent is body or not query_embeddings.refused(refusal):
+                raise
+            # The model's vectors are of another size than its stored ones: by text, then.
+            self._queries.forget()
+            found = await self._call(route, caller, body, key)
         if route.op == ask.OPERATION:
             return await self._asking.answer(caller, body, found)
         return found

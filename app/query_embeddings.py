@@ -16,7 +16,9 @@ from typing import Final
 
 import msgspec
 
+from loom import model_errors as codes
 from loom.app.auth import Caller
+from loom.app.errors import Refusal
 from loom.app.model_calls import ModelCalls, Place
 from loom.embedding import Embedder, Vector, vector_json
 from loom.gateway import DatabaseRefusal, DatabaseUnavailable
@@ -95,6 +97,11 @@ class QueryEmbeddings:
         # A JSON object with a member in it, so a comma and another one may stand before its end.
         return b'%b,"query_embedding":%b}' % (body.rstrip()[:-1], embedding)
 
+    def forget(self) -> None:
+        """Forget every vector, and make none for a while: the database cannot use them."""
+        self._kept.clear()
+        self._rest(codes.EMBEDDINGS_OTHER_SIZE, REST_SECONDS)
+
     async def _embedding(
         self, embedder: Embedder, place: Place, query: str
     ) -> tuple[str, bytes | None]:
@@ -116,7 +123,7 @@ class QueryEmbeddings:
         try:
             embedded = await embedder.embed([query], self._seconds)
         except ModelError as failure:
-            self._rest(failure)
+            self._rest(failure.code, max(REST_SECONDS, failure.retry_seconds or 0))
             await self._calls.record(place, PURPOSE, embedder.model, failure.calls)
             return "failed", None
         await self._calls.record(place, PURPOSE, embedder.model, embedded.calls)
@@ -126,12 +133,16 @@ class QueryEmbeddings:
             self._kept.popitem(last=False)
         return "made", made
 
-    def _rest(self, failure: ModelError) -> None:
-        asked = min(failure.retry_seconds or 0, LONGEST_REST_SECONDS)
-        seconds = max(REST_SECONDS, asked)
+    def _rest(self, reason: str, seconds: float) -> None:
+        seconds = min(seconds, LONGEST_REST_SECONDS)
         self._rests_until = self._clock() + seconds
-        about = {"reason": failure.code, "seconds": seconds}
-        log.warning("no embedding of a query; searches go by text", extra=about)
+        about = {"reason": reason, "seconds": seconds}
+        log.warning("no embeddings of queries for a while; searches go by text", extra=about)
+
+
+def refused(refusal: Refusal) -> bool:
+    """Whether a request was refused for its query's vector."""
+    return str(refusal.fields.get("field", "")).startswith("query_embedding")
 
 
 def _json(model: str, vector: Vector) -> bytes:

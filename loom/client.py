@@ -135,7 +135,7 @@ class Client:
                 if response.is_success:
                     return _decode(response)
                 failure = _failure(response)
-                if not worth_repeating(response.status_code):
+                if not worth_repeating(response.status_code, failure.code):
                     raise failure
                 retry_after = response.headers.get("Retry-After")
             wait = self._retry.wait(tries, retry_after)

@@ -213,6 +213,30 @@ def check_model(has_model: bool) -> Finding:
     return Finding("model", "info", text, hint)
 
 
+def check_embeddings(conn: Connection, configured: str | None) -> Finding:
+    """Whether the embedding model of the settings is the one by which searches go."""
+    check = "embeddings"
+    try:
+        told = _value(conn, "select loom.embedding_progress()")
+    except (psycopg.errors.UndefinedFunction, psycopg.errors.InvalidSchemaName):
+        return Finding(check, "info", "unknown until the schema is there")
+    states = {each["state"]: each["model"] for each in told["models"]}
+    active, building = states.get("active"), states.get("building")
+    if configured is None and active is None and building is None:
+        text = "not configured: search is by text alone"
+        hint = "LOOM_EMBEDDING_MODEL names a model, for the API and for the worker."
+        return Finding(check, "info", text, hint)
+    if not told["vectors"]:
+        return Finding(check, "warning", f"{configured} needs pgvector, which is not there")
+    if configured == active:
+        return Finding(check, "ok", f"searches go by {active}")
+    if configured is not None and configured == building:
+        return Finding(check, "info", f"{building} is being built", "`loom embeddings status`")
+    text = f"the settings have {configured or 'no model'}, searches go by {active or 'none'}"
+    hint = "`loom embeddings use MODEL` changes the database's; API and worker need the same."
+    return Finding(check, "warning", text, hint)
+
+
 def check_login(name: str, connect: Connect) -> Finding:
     """Whether a login can connect, and is not one that no policy binds."""
     check = f"login {name}"
@@ -254,7 +278,13 @@ def check_pooler(name: str, connect: Connect) -> Finding:
     return Finding(check, "ok", "sessions are the server's own")
 
 
-def examine(dsns: Sequence[tuple[str, str]], auth: str, *, has_model: bool) -> Iterator[Finding]:
+def examine(
+    dsns: Sequence[tuple[str, str]],
+    auth: str,
+    *,
+    has_model: bool,
+    embedding_model: str | None = None,
+) -> Iterator[Finding]:
     """All checks, in order. ``dsns`` are (name, DSN) of the logins, the migration login first."""
     (name, dsn), *others = dsns
     try:
@@ -273,6 +303,7 @@ def examine(dsns: Sequence[tuple[str, str]], auth: str, *, has_model: bool) -> I
         yield check_public_rights(conn)
         yield check_mighty_roles(conn)
         yield check_open_mode(conn, auth)
+        yield check_embeddings(conn, embedding_model)
     yield check_model(has_model)
     yield check_pooler(name, _connect(dsn))
     for other, other_dsn in others:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from hashlib import sha256
+from hashlib import md5
 from threading import Event, Thread
 from typing import Any, Final
 
@@ -57,8 +57,10 @@ class EmbeddingIndex:
 
     @property
     def name(self) -> str:
-        """The same for a model always; its name may hold anything."""
-        return f"embedding_hnsw_{sha256(self.model.encode()).hexdigest()[:16]}"
+        """Of a model's own name, which may hold anything; as ``loom._embedding_index`` has it, by
+        which searches find it."""
+        digest = md5(self.model.encode(), usedforsecurity=False).hexdigest()
+        return f"embedding_hnsw_{digest[:16]}"
 
     @property
     def kind(self) -> str:

@@ -34,6 +34,8 @@ class Heeded:
     attribute_tagging: bool | None = None
     model_daily_token_cap: int | _Kept | None = KEPT
     """None: as many tokens as it takes."""
+    embedding_model: str | None = None
+    """The first one; a change of models takes time, and is `loom embeddings use`."""
     work: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """By kind of work its bounds and waits, named as `loom.work_settings` takes them."""
 
@@ -43,6 +45,7 @@ class Heeded:
         return cls(
             attribute_tagging=settings.memory_attribute_tagging,
             model_daily_token_cap=settings.model_daily_token_cap,
+            embedding_model=settings.embedding_model,
             work={kind: _of_kind(settings, kind) for kind in KINDS},
         )
 
@@ -52,8 +55,19 @@ class Heeded:
             conn.execute("select loom.attribute_tagging(%s)", (self.attribute_tagging,))
         if self.model_daily_token_cap is not KEPT:
             conn.execute("select loom.model_daily_token_cap(%s)", (self.model_daily_token_cap,))
+        if self.embedding_model is not None:
+            _add_first(conn, self.embedding_model)
         for kind, values in self.work.items():
             conn.execute("select loom.work_settings(%s, %s)", (kind, Jsonb(dict(values))))
+
+
+def _add_first(conn: psycopg.Connection[Any], model: str) -> None:
+    """Have vectors made of a model, unless there are no vectors or some model is in use."""
+    row = conn.execute("select loom.embedding_progress()").fetchone()
+    told = dict(row[0]) if row else {}
+    in_use = [each for each in told["models"] if each["state"] != "retired"]
+    if told["vectors"] and not in_use:
+        conn.execute("select loom.embedding_model_add(%s)", (Jsonb({"model": model}),))
 
 
 def _of_kind(settings: Settings, kind: str) -> dict[str, int]:

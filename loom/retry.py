@@ -24,6 +24,9 @@ SPANS = frozenset({"ttl_seconds"})
 # Answers that another try can change: too slow, too many, and whatever went wrong in the server.
 _TURNED_AWAY = frozenset({408, 429})
 
+# A model may have been called, and would be paid for again: when to do so is for the caller to say.
+_PAID = frozenset({"MODEL_UNAVAILABLE"})
+
 
 @dataclass(frozen=True)
 class RetryPolicy:
@@ -70,9 +73,9 @@ def needs_key(op: str, body: Mapping[str, Any]) -> bool:
     )
 
 
-def worth_repeating(status: int) -> bool:
-    """Whether an answer of this HTTP status is followed by another try."""
-    return status in _TURNED_AWAY or status >= 500
+def worth_repeating(status: int, code: str) -> bool:
+    """Whether an answer of this HTTP status and error code is followed by another try."""
+    return status in _TURNED_AWAY or (status >= 500 and code not in _PAID)
 
 
 def seconds_asked(retry_after: str | None) -> float:

@@ -322,8 +322,10 @@ class Settings:
         metadata=_about(
             values.model_name,
             "The embedding model's name, as its endpoint knows it, or `local:use-multilingual-v3` "
-            "for the one that runs inside Loom (`loom-memory[local-embeddings]`). Unset: no "
-            "embeddings are made, and search is by text alone.",
+            "for the one that runs inside Loom (`loom-memory[local-embeddings]`). The first one is "
+            "put into the database by what migrates it; to change it later, see "
+            "[search](search.md). "
+            "Unset: no embeddings are made, and search is by text alone.",
         ),
     )
     llm_max_tokens_overrides: Mapping[str, int] = field(

@@ -45,7 +45,7 @@ insert into loom.operation (op, function_name, role, mode, identity, fields) val
   ('search.query', 'search_query', 'viewer', 'read', '{org,namespace,agent,user_id,session_id,run_id}',
     '{query,memory_type,tags,source_class,profile,read_scope,limit,explain,query_embedding}'),
   ('memory.ask', 'memory_ask', 'viewer', 'read', '{org,namespace,agent,user_id,session_id,run_id}',
-    '{query,read_scope,limit}'),
+    '{query,read_scope,limit,query_embedding}'),
   ('memory.history', 'memory_history', 'viewer', 'read', '{org,namespace,agent,user_id,session_id}',
     '{memory_key,memory_id,read_scope,limit,cursor}'),
   ('memory.delete', 'memory_delete', 'writer', 'write', '{org,namespace,agent,user_id,session_id}',
@@ -98,7 +98,7 @@ insert into loom.operation (op, function_name, role, mode, identity, fields) val
   ('audit.list', 'audit_list', 'admin', 'read', '{org}', '{action,limit,cursor}'),
   ('org.set_model_calls', 'org_set_model_calls', 'admin', 'write', '{org}', '{enabled}');
 update loom.operation set batchable = false
-where op in ('batch', 'token.mint', 'erasure.request', 'memory.redact', 'profile.activity_record', 'model.admit',
+where op in ('batch', 'token.mint', 'erasure.request', 'memory.redact', 'profile.activity_record', 'memory.ask', 'model.admit',
   'model.record');
 update loom.operation set user_lock = 'exclusive' where op = 'erasure.request';
 update loom.operation set namespace_needed = false where op in ('blacklist.add', 'blacklist.list', 'blacklist.remove');

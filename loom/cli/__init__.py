@@ -211,7 +211,14 @@ def _doctor(args: argparse.Namespace) -> int:
             ("worker", logins.worker_dsn),
         ]
         known = [(name, dsn) for name, dsn in named if dsn]
-        findings = list(examine(known, settings.auth, has_model=settings.has_model))
+        findings = list(
+            examine(
+                known,
+                settings.auth,
+                has_model=settings.has_model,
+                embedding_model=settings.embedding_model,
+            )
+        )
     print(table(findings))
     return 1 if any(finding.level == "failure" for finding in findings) else 0
 

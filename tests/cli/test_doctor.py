@@ -160,6 +160,25 @@ def test_a_missing_model_is_told_and_is_no_failure() -> None:
     assert "LOOM_MODEL_BASE_URL" in finding.hint
 
 
+def test_embeddings_are_of_the_model_of_the_settings(db: Connection) -> None:
+    assert doctor.check_embeddings(db, None).level == "info"
+    vectors = db.execute("select loom.embedding_progress() -> 'vectors'").fetchone() == (True,)
+    if not vectors:
+        finding = doctor.check_embeddings(db, "first")
+        assert (finding.level, "needs pgvector" in finding.text) == ("warning", True)
+        return
+    assert doctor.check_embeddings(db, "first").level == "warning"  # nobody has added it
+    db.execute("""select loom.embedding_model_add('{"model": "first"}')""")
+    assert doctor.check_embeddings(db, "first").level == "info"
+    db.execute("""select loom.embedding_model_activate('{"model": "first"}')""")
+    assert doctor.check_embeddings(db, "first") == Finding(
+        "embeddings", "ok", "searches go by first"
+    )
+    for other in ("second", None):
+        finding = doctor.check_embeddings(db, other)
+        assert (finding.level, "searches go by first" in finding.text) == ("warning", True)
+
+
 def test_a_login_is_tried_and_a_superuser_is_refused_as_the_apis(database: Database) -> None:
     @contextmanager
     def superuser() -> Iterator[Connection]:

@@ -208,7 +208,7 @@ def test_readiness_of_a_database_that_does_not_tell_of_work(served: Api, conn: C
 
 
 def samples(api: Api) -> dict[str, float]:
-    """The metrics of work, by name and labels."""
+    """The metrics of work on structured profiles, by name and labels."""
     page = api.get("/metrics")
     assert page.status_code == 200
     return {
@@ -216,6 +216,7 @@ def samples(api: Api) -> dict[str, float]:
         for family in text_string_to_metric_families(page.text)
         for sample in family.samples
         if sample.name.startswith(("loom_due", "loom_claims", "loom_builds", "loom_model"))
+        and sample.labels.get("kind") != "embedding"
     }
 
 
@@ -266,3 +267,21 @@ def test_metrics_name_nobody(served: Api, conn: Connection) -> None:
         page = served.get("/metrics").text
     assert "acme" not in page
     assert "u1" not in page.replace("cpu1", "")
+
+
+def test_texts_that_wait_for_their_vectors_make_nothing_unready(
+    served: Api, conn: Connection, clock: Clock
+) -> None:
+    """A search does without: a model that no worker has, or a provider that is down for hours."""
+    if conn.execute("select loom.embedding_progress() -> 'vectors'").fetchone() != (True,):
+        pytest.skip("the server has no pgvector")
+    beat(conn)
+    conn.execute("""select loom.embedding_model_add('{"model": "m"}')""")
+    conn.execute("""select loom.embedding_model_activate('{"model": "m"}')""")
+    fact(conn, "set", user_id="u2", value="milk")
+    clock.advance(seconds=10 * LONGEST)
+    page = served.get("/metrics").text
+    assert 'loom_due{kind="embedding"} 1.0' in page
+    assert 'loom_due_oldest_seconds{kind="embedding"} 150.0' in page
+    conn.execute("delete from loom.build")
+    assert worker(served) == "running"

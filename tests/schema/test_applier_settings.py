@@ -80,6 +80,31 @@ def test_the_cap_on_tokens_reaches_the_database_and_goes_again(clean_database: D
         assert daily_cap(conn) == holds
 
 
+def embedding_models(conn: psycopg.Connection[Any]) -> dict[str, str]:
+    """The models of vectors, with their states."""
+    return dict(
+        conn.execute("select model::text, state::text from loom.embedding_model").fetchall()
+    )
+
+
+def test_the_first_embedding_model_reaches_the_database_and_no_other(
+    clean_database: Database,
+) -> None:
+    conn = clean_database.connect()
+    vectors = conn.execute("select to_regclass('loom.embedding') is not null").fetchone() == (True,)
+
+    def applied(model: str | None) -> dict[str, str]:
+        heeded = Heeded(embedding_model=model)
+        migrate(clean_database.dsn(), heeded=heeded, log=lambda _line: None)
+        return embedding_models(conn)
+
+    assert applied(None) == {}
+    first = {"first": "building"} if vectors else {}
+    assert applied("first") == first
+    assert applied("other") == first
+    assert applied(None) == first
+
+
 def work_kind(conn: psycopg.Connection[Any], kind: str = "structured_profile") -> dict[str, Any]:
     """What the database holds of a kind of work; times in seconds."""
     query = "select * from loom.work_kind where kind = %s"

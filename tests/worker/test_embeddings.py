@@ -7,6 +7,7 @@ import asyncio
 import logging
 import signal
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import pytest
 
@@ -359,6 +360,31 @@ def test_o51_a_killed_workers_texts_wait_for_the_end_of_its_lease(site: Site) ->
         site.clock.advance(seconds=LEASE_SECONDS)
         assert site.work(endpoint) == 1
     assert site.embedded() == ["likes"]
+
+
+def test_o47_the_metrics_tell_how_many_texts_wait_and_for_how_long(site: Site) -> None:
+    def told() -> dict[str, Any]:
+        row = site.conn.execute("select loom.work_metrics() #> '{kinds,embedding}'").fetchone()
+        assert row is not None
+        return dict(row[0])
+
+    nothing = told()
+    assert (nothing["due"], nothing["oldest_due_seconds"], nothing["claims"]) == (0, None, 0)
+    site.tell("likes", "tea")
+    site.tell("eats", "bread")
+    site.clock.advance(seconds=40)
+    waiting = told()
+    assert (waiting["due"], waiting["oldest_due_seconds"]) == (2, 40)
+    model_calls(site.conn, False)
+    assert told()["oldest_due_seconds"] is None  # nobody may claim it
+    model_calls(site.conn, True)
+    seen = []
+    with ModelEndpoint(answer=meanwhile(lambda: seen.append(told()))) as endpoint:
+        site.work(endpoint)
+    assert (seen[0]["under_way"], seen[0]["due"], seen[0]["oldest_due_seconds"]) == (True, 2, None)
+    done = told()
+    assert (done["due"], done["under_way"], done["claims"]) == (0, False, 2)
+    assert done["builds"] == {"stored": 2}
 
 
 # From one model to the next.
