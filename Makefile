@@ -68,6 +68,10 @@ bench-structured: $(INSTALLED) ## Measure what structured profiles cost, up to a
 bench-bell: $(INSTALLED) ## Measure what it costs writers that they wake the worker (four minutes)
 	$(BIN)/python -m bench.bell $(ARGS)
 
+.PHONY: bench-search-quality
+bench-search-quality: $(INSTALLED) ## Count which questions a search answers, by text and by vectors
+	$(BIN)/python -m bench.search_quality $(ARGS)
+
 .PHONY: check
 check: lint types docs-check sql-lint ## Check style, types, SQL rules and generated files
 

@@ -103,7 +103,7 @@ class EmbeddingBatch:
     ) -> Mapping[str, Any]:
         told = [asdict(call) for call in calls]
         ids = {"org": self.org, "model": self.model, "lease_id": self.lease_id}
-        return await _told(self.connection, statement, **ids, calls=told, **fields)
+        return await _told(self.connection, statement, **ids, calls=told or None, **fields)
 
 
 async def advance(connection: Connection) -> Sequence[Mapping[str, Any]]:
