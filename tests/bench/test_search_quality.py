@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bench.search_quality import FACTS, measure, text
+from bench.search_quality import measure, text
+from bench.search_quality_data import FACTS
 from tests.databases import Database
 from tests.worker.embeddings import progress
 from tests.worker.test_worker import login
