@@ -21,8 +21,10 @@ import uvloop
 from loom.app.health import require_schema
 from loom.app.main import create_app, listen, make_server
 from loom.app.openapi import description
+from loom.embedding import configured_embedder
 from loom.gateway import Patience, Pool
 from loom.migrate import expected
+from loom.model_client import configured_model
 from loom.settings import Settings
 from loom.types import OPERATIONS
 from tests.databases import Database
@@ -162,9 +164,20 @@ def running(
             state.update(url=url, pool=pool)
             started.set()
 
-        async with pool:
+        async with (
+            configured_embedder(settings) as embedder,
+            configured_model(settings) as model,
+            pool,
+        ):
             await require_schema(pool, expected())
-            app = create_app(settings, pool, expected(), flush_seconds=flush_seconds)
+            app = create_app(
+                settings,
+                pool,
+                expected(),
+                embedder=embedder,
+                model=model,
+                flush_seconds=flush_seconds,
+            )
             server = make_server(app, ready)
             state["server"] = server
             async with app.activity:
