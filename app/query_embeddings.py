@@ -64,13 +64,11 @@ class QueryEmbeddings:
         embedder: Embedder | None,
         calls: ModelCalls,
         *,
-        seconds: float = QUERY_SECONDS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.counts: Counter[str] = Counter()
         self._embedder = embedder
         self._calls = calls
-        self._seconds = seconds
         self._clock = clock
         self._rests_until = 0.0
         # By org too: how fast an answer comes is not to tell what another org asked.
@@ -121,7 +119,7 @@ class QueryEmbeddings:
         if not admission.embedded:
             return "none", None
         try:
-            embedded = await embedder.embed([query], self._seconds)
+            embedded = await embedder.embed([query], QUERY_SECONDS)
         except ModelError as failure:
             self._rest(failure.code, max(REST_SECONDS, failure.retry_seconds or 0))
             await self._calls.record(place, PURPOSE, embedder.model, failure.calls)
