@@ -113,7 +113,7 @@ def test_an_id_that_was_not_given_is_never_named(database: Database, conn: Any) 
 
 def test_only_facts_in_the_read_scope_are_given(database: Database, conn: Any) -> None:
     fact(conn, "set", user_id="u2", memory_key="other", value="Bob drinks milk")
-    fact(conn, "set", user_id="-", memory_key="all", value="all drink water")
+    fact(conn, "set", user_id="-", memory_key="all", value="everyone drinks water")
     with ModelEndpoint(answer=first_fact) as endpoint, served(database, endpoint) as api:
         ask(api, query="who drinks what")
         ask(api, query="who drinks what", read_scope="namespace")
