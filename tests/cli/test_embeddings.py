@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from psycopg import sql
+from psycopg.types.json import Jsonb
 
 from loom.embedding_index import _LOCK, EmbeddingIndex, vector_schema
 from tests.cli.processes import Done, loom, started
 from tests.databases import Database
+from tests.sql.doors import IDENTITY
 from tests.worker.embeddings import DIMENSION, MODEL, Site, manage, progress
 
 
@@ -122,6 +125,31 @@ def test_an_index_is_built_beside_use_and_only_once(site: Site, dimension: int, 
     assert f"(model = '{MODEL}'::text)" in text
     assert embeddings(site, "index", MODEL).out == "the index is there already\n"
     assert cells(embeddings(site, "status"))[0][-1] == "built"
+
+
+SCANS = "select pg_stat_get_xact_numscans(to_regclass(%s))"
+
+INDEXED = """
+select memory_id from loom._search_indexed(
+  jsonb_populate_record(null::loom.caller, %s), 'memory', %s, %s::text::{schema}.vector, 5)
+"""
+
+
+@pytest.mark.parametrize("dimension", [DIMENSION, 2001])
+def test_it_is_the_index_that_searches_ask_for(site: Site, dimension: int) -> None:
+    """Its name is the one they look for, and its expression the one they order by."""
+    index = made(site, dimension=dimension)
+    index.build(site.conn, site.conn, print)
+    named = site.conn.execute("select loom._embedding_index(%s)::text", (MODEL,)).fetchone()
+    assert named == (index.name,)
+    caller = Jsonb({"org": "acme", "namespace": IDENTITY["namespace"], "users": ["u1", "-"]})
+    vector = str([1.0] * dimension)
+    with site.conn.transaction():
+        found = site.conn.execute(
+            sql.SQL(INDEXED).format(schema=sql.Identifier(index.schema)), (caller, MODEL, vector)
+        ).fetchall()
+        assert len(found) == 1
+        assert site.conn.execute(SCANS, (f"loom.{index.name}",)).fetchone() == (1,)
 
 
 def test_an_unfinished_index_is_dropped_and_built_anew(site: Site) -> None:
