@@ -62,12 +62,18 @@ class Heeded:
 
 
 def _add_first(conn: psycopg.Connection[Any], model: str) -> None:
-    """Have vectors made of a model, unless there are no vectors or some model is in use."""
+    """Have vectors made of a model, unless there are some of another that is in use; one that never
+    made any, such as a name that was mistyped, gives way."""
     row = conn.execute("select loom.embedding_progress()").fetchone()
     told = dict(row[0]) if row else {}
-    in_use = [each for each in told["models"] if each["state"] != "retired"]
-    if told["vectors"] and not in_use:
-        conn.execute("select loom.embedding_model_add(%s)", (Jsonb({"model": model}),))
+    in_use = {each["model"]: each for each in told["models"] if each["state"] != "retired"}
+    if not told["vectors"] or model in in_use:
+        return
+    if any(each["dimension"] is not None for each in in_use.values()):
+        return
+    for name in in_use:
+        conn.execute("select loom.embedding_model_retire(%s)", (Jsonb({"model": name}),))
+    conn.execute("select loom.embedding_model_add(%s)", (Jsonb({"model": model}),))
 
 
 def _of_kind(settings: Settings, kind: str) -> dict[str, int]:

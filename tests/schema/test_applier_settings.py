@@ -98,11 +98,15 @@ def test_the_first_embedding_model_reaches_the_database_and_no_other(
         migrate(clean_database.dsn(), heeded=heeded, log=lambda _line: None)
         return embedding_models(conn)
 
+    def with_vectors(states: dict[str, str]) -> dict[str, str]:
+        return states if vectors else {}
+
     assert applied(None) == {}
-    first = {"first": "building"} if vectors else {}
-    assert applied("first") == first
-    assert applied("other") == first
-    assert applied(None) == first
+    assert applied("mistyped") == with_vectors({"mistyped": "building"})
+    first = with_vectors({"mistyped": "retired", "first": "building"})
+    assert applied("first") == applied("first") == first
+    conn.execute("update loom.embedding_model set dimension = 3 where model = 'first'")
+    assert applied("other") == applied(None) == first
 
 
 def work_kind(conn: psycopg.Connection[Any], kind: str = "structured_profile") -> dict[str, Any]:
