@@ -243,15 +243,6 @@ ERRORS: tuple[ErrorCode, ...] = (
     PAYLOAD_TOO_LARGE,
     MODEL_UNAVAILABLE,
     ErrorCode(
-        "MODEL_UNAVAILABLE",
-        503,
-        "world",
-        True,
-        "LM501",
-        "No model can be asked.",
-        ("reason",),
-    ),
-    ErrorCode(
         "CENSUS_FAILED",
         500,
         "world",

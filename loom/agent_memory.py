@@ -165,6 +165,22 @@ class Memory(Plane):
             explain=explain,
         )
 
+    async def ask(
+        self,
+        query: str,
+        *,
+        read_scope: ReadScope | None = None,
+        limit: int | None = None,
+        **ids: Unpack[RunIds],
+    ) -> Answer:
+        """An answer in words from the facts in reach, and from the blocks of a named session or
+        run: ``answer``, None where they do not hold it, and ``memory_ids``.
+
+        The server's model makes it; ``ModelUnavailable`` without one. It is not asked again by
+        itself, since each try may be paid for.
+        """
+        return await self._call("ask", ids, query=query, read_scope=read_scope, limit=limit)
+
     async def history(
         self,
         key: str | None = None,

@@ -66,6 +66,7 @@ class MemoryAsk(RunIdentity, kw_only=True):
     query: Query
     read_scope: ReadScope | None = None
     limit: FoundLimit | None = None
+    query_embedding: QueryEmbedding | None = None
 
 
 class TextLeg(Struct, kw_only=True, omit_defaults=True):
@@ -147,5 +148,7 @@ class FoundWithProfile(Struct, kw_only=True, omit_defaults=True):
 class Answered(Struct, kw_only=True):
     """An answer in words, and the facts it is from."""
 
-    answer: str
+    answer: Annotated[
+        str | None, Meta(description="Null where what is known does not hold an answer.")
+    ]
     memory_ids: list[MemoryId]

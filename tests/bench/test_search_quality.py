@@ -1,4 +1,4 @@
-"""What a search finds of the quality set, by the local model: no worse than when it was measured."""
+"""What a search finds of the quality set with the local model: no worse than when measured."""
 
 from __future__ import annotations
 

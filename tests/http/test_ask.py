@@ -229,7 +229,7 @@ def test_o52_the_sdk_does_not_pay_for_it_again(database: Database, conn: Any) ->
     async def asked(url: str, token: str) -> None:
         client = Client(url, api_key=token)
         async with Agent(org="acme", namespace=SPACE, agent="a", client=client) as bot:
-            await bot.client.memory.ask({"user_id": "u1", "query": "What does Ada drink?"})
+            await bot.memory.ask("What does Ada drink?", user_id="u1")
 
     with (
         ModelEndpoint(server_error(500)) as endpoint,
