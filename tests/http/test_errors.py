@@ -145,6 +145,12 @@ CASES = {
             "profile_schema.set", {"json_schema": {"type": "object", "properties": {}}}
         ),
     ),
+    # Of a server without a model; how one fails is in test_ask.py.
+    "MODEL_UNAVAILABLE": Case(
+        503,
+        {"reason": "NO_MODEL"},
+        lambda api, admin: api.call("memory.ask", {"query": "what is it"}),
+    ),
     "PAYLOAD_TOO_LARGE": Case(
         413,
         {"limit": 1048576},

@@ -8,6 +8,8 @@ import psycopg
 
 from loom.app.activity import RECORD
 from loom.app.errors import ERRORS
+from loom.app.model_calls import ADMIT
+from loom.app.model_calls import RECORD as MODEL_RECORD
 from loom.errors import BY_CODE, Unreachable
 from loom.types import OPERATIONS
 
@@ -19,8 +21,10 @@ def test_the_catalogue_is_the_databases(db: Connection) -> None:
     in_database = {
         op: (role, mode, set(identity), set(own)) for op, role, mode, identity, own in rows
     }
-    # The API's own: it is no caller's to know.
+    # The API's own: they are no caller's to know.
     assert in_database.pop(RECORD)[:2] == ("viewer", "write")
+    assert in_database.pop(ADMIT)[:2] == ("viewer", "read")
+    assert in_database.pop(MODEL_RECORD)[:2] == ("viewer", "write")
     assert in_database == {
         op: (
             operation.role,

@@ -59,6 +59,8 @@ _UNBOUNDED = {"profile.structured", "profile.structured_build"}
 
 # Of which all else would be gone.
 _APART = {"batch", "erasure.request"}
+# A model answers it, which no batch waits for.
+_ALONE = {"memory.ask"}
 
 
 def _requests(conn: Connection) -> Iterator[tuple[str, str, list[str], Answer]]:
@@ -167,6 +169,8 @@ def test_o61_a_bound_token_reads_and_writes_within_its_bounds_by_every_operation
     wanted = list(_requests(filled))
     with acting_as(filled, "loom_gateway"):
         for op, mode, identity, own in wanted:
+            if batched and op in _ALONE:
+                continue
             for place in before if "user_id" in identity else [("n", "u", "s")]:
                 ids = _identity(
                     identity,
