@@ -192,7 +192,7 @@ def test_without_an_embedding_model_search_goes_by_text(site: Site) -> None:
 def test_without_vectors_no_question_leaves(database: Database) -> None:
     """Nor does one on a server without pgvector."""
     conn = database.connect()
-    operate(conn, "memory.set", **IDENTITY, memory_key="likes", value=TEA)
+    operate(conn, "memory.set", **IDENTITY, user_id="u1", memory_key="likes", value=TEA)
     with ModelEndpoint() as endpoint:
         settings = settings_for_tests(embedding_base_url=endpoint.url, embedding_model=MODEL)
         with running(database, settings=settings) as api:
@@ -244,6 +244,8 @@ def test_nor_does_one_who_may_not_read_there(site: Site) -> None:
 def test_one_orgs_questions_tell_another_nothing(site: Site) -> None:
     with ModelEndpoint(answer=by_the_words(DIMENSION)) as endpoint, served(site, endpoint) as api:
         search(api)
+        place = {"org": "other", "namespace": "n"}
+        operate(site.conn, "memory.set", **place, memory_key="likes", value=TEA)
         other = mint_token(site.conn, org="other", role="viewer", namespace="n").text
         assert api.call("memory.search", {"query": "morning"}, token=other).status_code == 200
     assert endpoint.calls == 2

@@ -10,7 +10,7 @@ import pytest
 from tests.calls import Answer, Connection, Token, operate, refused
 from tests.databases import Clock
 from tests.sql.doors import as_service, batch, execute, through_api
-from tests.sql.facts import NOON
+from tests.sql.facts import NOON, fact
 
 Mint = Callable[..., Token]
 
@@ -41,9 +41,22 @@ def test_searches_go_by_the_active_model_once_it_has_vectors(
     db: Connection, mint: Mint, state: str, dimension: int | None, embedded: bool
 ) -> None:
     model(db, "embedder", state, dimension)
+    fact(db, "set", value="tea")
     token = mint(role="viewer")
     assert admit(db, token)["embedded"] is embedded
     assert admit(db, token, "Embedder")["embedded"] is False
+
+
+def test_in_a_namespace_without_texts_there_is_nothing_to_compare_with(
+    db: Connection, mint: Mint
+) -> None:
+    """So no question leaves for it, and no record of a call makes it."""
+    model(db, "embedder", "active", 3)
+    fact(db, "set", namespace="other", value="tea")
+    operate(db, "memory.set", org="other", namespace="main", memory_key="k", value="tea")
+    token = mint(role="viewer")
+    assert admit(db, token)["embedded"] is False
+    assert admit(db, token, namespace="other")["embedded"] is True
 
 
 def test_calls_that_are_switched_off_are_not_made(db: Connection, mint: Mint) -> None:
