@@ -267,9 +267,9 @@ class Settings:
         repr=False,
         metadata=_about(
             values.url,
-            "The OpenAI-compatible endpoint that builds structured profiles and folds, up to the "
-            "`/v1`. Unset, or without `LOOM_MODEL`: no model is called, builds wait, and all else "
-            "works.",
+            "The OpenAI-compatible endpoint that builds structured profiles and folds and answers "
+            "`memory.ask`, up to the `/v1`. Unset, or without `LOOM_MODEL`: no model is called, "
+            "builds wait, `memory.ask` is refused, and all else works.",
         ),
     )
     model_api_key: str | None = field(
