@@ -21,7 +21,7 @@ import httpx2
 import msgspec
 
 from loom.errors import LoomError, ServerFault, Unreachable, from_detail
-from loom.retry import RetryPolicy, needs_key, worth_repeating
+from loom.retry import RetryPolicy, is_paid_for, needs_key, worth_repeating
 from loom.types import OPERATIONS, path_of
 
 DEFAULT_BASE_URL = "http://127.0.0.1:7777"
@@ -131,11 +131,13 @@ class Client:
                 response = await self._http.post(path_of(op), content=content, headers=headers)
             except httpx2.RequestError as lost:
                 failure: LoomError = _unreachable(self._http.base_url, lost)
+                if is_paid_for(op) and not isinstance(lost, _NEVER_SENT):
+                    raise failure from None
             else:
                 if response.is_success:
                     return _decode(response)
                 failure = _failure(response)
-                if not worth_repeating(response.status_code, failure.code):
+                if not worth_repeating(op, response.status_code, failure.code):
                     raise failure
                 retry_after = response.headers.get("Retry-After")
             wait = self._retry.wait(tries, retry_after)

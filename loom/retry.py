@@ -24,8 +24,11 @@ SPANS = frozenset({"ttl_seconds"})
 # Answers that another try can change: too slow, too many, and whatever went wrong in the server.
 _TURNED_AWAY = frozenset({408, 429})
 
-# A model may have been called, and would be paid for again: when to do so is for the caller to say.
-_PAID = frozenset({"MODEL_UNAVAILABLE"})
+# Each try may be paid for: when to ask again is for the caller to say.
+_CALLING_MODELS = frozenset({"memory.ask"})
+
+# What says that nothing was done, so no model was called.
+_NOT_DONE = "UNAVAILABLE"
 
 
 @dataclass(frozen=True)
@@ -73,9 +76,16 @@ def needs_key(op: str, body: Mapping[str, Any]) -> bool:
     )
 
 
-def worth_repeating(status: int, code: str) -> bool:
+def worth_repeating(op: str, status: int, code: str) -> bool:
     """Whether an answer of this HTTP status and error code is followed by another try."""
-    return status in _TURNED_AWAY or (status >= 500 and code not in _PAID)
+    if status in _TURNED_AWAY:
+        return True
+    return status >= 500 and (code == _NOT_DONE or not is_paid_for(op))
+
+
+def is_paid_for(op: str) -> bool:
+    """Whether an operation may cost money each time that it arrives."""
+    return op in _CALLING_MODELS
 
 
 def seconds_asked(retry_after: str | None) -> float:

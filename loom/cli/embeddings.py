@@ -154,6 +154,10 @@ def _watch(conn: Connection, say: Say) -> None:
         time.sleep(WATCH_SECONDS)
 
 
+def _is_whole(model: Mapping[str, Any]) -> bool:
+    return bool(model["state"] == "active" and model["swept"] and not model["due"])
+
+
 def _done(model: Mapping[str, Any]) -> str:
     """How many of the texts have their vectors. Those that are waiting were looked at, but for
     what was written since, so that it is an estimate."""
@@ -167,7 +171,7 @@ def _table(conn: Connection, models: Models) -> str:
     rows = [
         {
             **model,
-            "done": _done(model),
+            "done": "whole" if _is_whole(model) else _done(model),
             "due": f"{COUNTED} or more" if model["due"] >= COUNTED else str(model["due"]),
             "given_up": str(model["given_up"]),
             "index": _indexed(conn, model),

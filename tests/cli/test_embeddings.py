@@ -63,7 +63,7 @@ def test_a_model_is_added_built_by_a_worker_and_then_searched_by(site: Site) -> 
     ]
     site.embed_all()
     assert cells(embeddings(site, "status")) == [
-        [MODEL, str(DIMENSION), "active", "1 of 1, 100 %", "0", "0", "none"]
+        [MODEL, str(DIMENSION), "active", "whole", "0", "0", "none"]
     ]
     assert embeddings(site, "use", MODEL).out == f"searches go by {MODEL}\n"
 

@@ -110,6 +110,43 @@ def test_a_failing_server_is_tried_again(op: str, body: dict[str, Any], status: 
     assert len(set(script.keys())) == 1
 
 
+ASK = ("memory.ask", {"query": "what is it"})
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        refusal(503, "MODEL_UNAVAILABLE", retryable=True, reason="MODEL_TIMEOUT"),
+        refusal(500, "INTERNAL"),
+        httpx2.Response(504, text="<html>gateway timeout</html>"),
+        LOST,
+        httpx2.ReadTimeout("slow"),
+    ],
+    ids=repr,
+)
+def test_o52_what_a_model_may_have_been_paid_for_is_not_asked_again(
+    step: httpx2.Response | Exception,
+) -> None:
+    script = Script(step)
+    with pytest.raises(LoomError):
+        run(script, call(*ASK))
+    assert script.waits == []
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        refusal(503, "UNAVAILABLE", retryable=True, outcome="not_carried_out"),
+        refusal(429, "BUSY"),
+        REFUSED,
+    ],
+    ids=repr,
+)
+def test_what_no_model_was_called_for_is_asked_again(step: httpx2.Response | Exception) -> None:
+    answer = httpx2.Response(200, json={"answer": "tea", "memory_ids": []})
+    assert run(Script(step, answer), call(*ASK)) == {"answer": "tea", "memory_ids": []}
+
+
 def test_a_server_that_is_gone_is_an_error_that_says_what_is_not_known() -> None:
     script = Script(*[LOST] * 4)
     with pytest.raises(Unreachable, match="may or may not have been carried out"):
