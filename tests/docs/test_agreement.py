@@ -184,7 +184,7 @@ def test_the_comment_names_the_fields_of_the_answer(operation: Operation) -> Non
     assert told.answer == set(answer["properties"])
     assert told.always == set(answer.get("required", ()))
     known = set(nested(answer)) | set(request_schema(operation)["properties"])
-    known |= {choice for field in answer["properties"].values() for choice in field.get("enum", ())}
+    known |= set(choices(answer))
     assert {word for word in words if "_" in word} <= known
 
 
@@ -194,6 +194,15 @@ def nested(shape: Json) -> Iterator[str]:
         yield name
         for reference in re.findall(r"'\$ref': '#/components/schemas/(\w+)'", repr(field)):
             yield from nested(schema(reference))
+
+
+def choices(shape: Json) -> Iterator[str]:
+    """The words that fields of a type choose from, those of inner ones too."""
+    for field in shape.get("properties", {}).values():
+        for listed in re.findall(r"'enum': \[([^]]*)\]", repr(field)):
+            yield from re.findall(r"'(\w+)'", listed)
+        for reference in re.findall(r"'\$ref': '#/components/schemas/(\w+)'", repr(field)):
+            yield from choices(schema(reference))
 
 
 @each_operation

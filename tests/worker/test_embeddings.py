@@ -198,6 +198,13 @@ def test_o79_a_failure_stores_nothing_and_waits_its_backoff(
     assert [call[1] for call in site.calls()] == [outcome, outcome, "OK"]
 
 
+def test_a_provider_that_hangs_is_given_up_in_time(site: Site) -> None:
+    site.tell("likes", "tea")
+    with ModelEndpoint(hang()) as endpoint:
+        assert site.work(endpoint, timeout=0.3) == 1
+    assert site.due() == [("likes", 1, "MODEL_TIMEOUT", 60)]
+
+
 def test_a_text_that_fails_does_not_spoil_the_others_again(site: Site) -> None:
     for key in ("a", "b", "poison"):
         site.tell(key, f"the {key}")
