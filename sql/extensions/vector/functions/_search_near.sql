@@ -27,6 +27,7 @@ begin
         select memory_id, content_sha256, embedding operator(@vector@.<=>) v_vector as distance from loom.embedding
         where org = v_org and model = p_model and namespace = p_caller.namespace and plane = p_filter.plane
           and user_id = reach.who
+        offset 0  -- else it may be joined as a whole, and all users be read
       ) as near
       order by distance, memory_id;
   end if;
