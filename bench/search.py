@@ -74,7 +74,7 @@ def cases() -> tuple[Case, ...]:
     """Rare words, common ones and both, within a user's reach and the namespace's."""
     rare, common = ("w7001", "w9200", "w15000"), ("w1", "w2", "w3")
     return (
-        Case("own_user of 1,000 facts, rare words", ORG, "user7", rare),
+        Case("own_user of 1,000 facts, rare words", ORG, "user7", ("w310", "w511", "w702")),
         Case("own_user of 1,000 facts, common words", ORG, "user7", common),
         Case("namespace, rare words", ORG, None, rare),
         Case("namespace, rare and common words", ORG, None, (*rare, *common)),

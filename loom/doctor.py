@@ -13,6 +13,7 @@ import psycopg
 
 from loom import migrate
 from loom.migrate import MigrationError, SqlTreeError
+from loom.migrate_extensions import OLDEST, is_too_old
 from loom.migrate_status import OLDEST_SERVER
 
 Connection = psycopg.Connection[Any]
@@ -79,7 +80,10 @@ where r.rolname in ('loom_gateway', 'loom_worker', 'loom_viewer', 'loom_writer',
 
 _VECTOR = """
 select (select extversion from pg_catalog.pg_extension where extname = 'vector'),
-  exists (select from pg_catalog.pg_available_extensions where name = 'vector')
+  exists (select from pg_catalog.pg_available_extensions where name = 'vector'),
+  exists (
+    select from pg_catalog.pg_class c
+    where c.relnamespace = to_regnamespace('loom') and c.relname = 'embedding')
 """
 
 
@@ -153,11 +157,19 @@ def _check_schema_by_health(dsn: str) -> Finding:
 def check_vector(conn: Connection) -> Finding:
     """The pgvector extension, without which all but vectors works."""
     row = conn.execute(_VECTOR).fetchone()
-    installed, available = row or (None, False)
+    installed, available, added = row or (None, False, False)
+    if installed and is_too_old("vector", installed):
+        text = f"pgvector {installed} is too old; search will be by text alone"
+        return Finding("vector", "warning", text, f"Loom needs {OLDEST['vector']} or newer.")
+    if installed and not added:
+        text = f"pgvector {installed} is here, and what Loom adds for it is not"
+        return Finding("vector", "warning", text, "Run `loom migrate`.")
     if installed:
         return Finding("vector", "ok", f"pgvector {installed}")
     if available:
-        return Finding("vector", "info", "pgvector is on the server, not in this database")
+        text = "pgvector is on the server, not in this database; search will be by text alone"
+        hint = "Have who may run: create extension vector; then run `loom migrate`."
+        return Finding("vector", "info", text, hint)
     return Finding("vector", "info", "the server has no pgvector; search will be by text alone")
 
 

@@ -53,6 +53,10 @@ def section(api: Api, value: Any = "x") -> str:
     return label
 
 
+def _ask(api: Api, admin: Connection) -> httpx2.Response:
+    return api.call("memory.ask", {"query": "what is it"})
+
+
 def _restore_of_nothing(api: Api, admin: Connection) -> httpx2.Response:
     return api.call("memory.restore", {"memory_key": fresh()})
 
@@ -152,5 +156,6 @@ CASES: dict[str, Met] = {
     "replace in no text": Met("NOT_TEXT", 422, {}, _replace_in_a_list),
     "blacklisted": Met("BLACKLISTED", 422, {"reason": "a code name"}, _blacklisted),
     "blacklisted block": Met("BLACKLISTED", 422, {"reason": None}, _blacklisted_block),
+    "no model to ask": Met("MODEL_UNAVAILABLE", 503, {"reason": "no_model"}, _ask),
     "census failed": Met("CENSUS_FAILED", 500, {"plane": "memory"}, _census),
 }

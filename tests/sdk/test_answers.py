@@ -6,8 +6,10 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
+import pytest
 
 from loom import Agent
+from loom.errors import ModelUnavailable
 from loom.types import OPERATIONS
 from tests.sdk.agents import using
 from tests.sql.profile_schemas import EXAMPLE
@@ -24,10 +26,10 @@ class Asker:
 
     async def __call__(self, op: str, **body: Any) -> Answer:
         """Neither a field that the type lacks nor one that the answer lacks."""
+        self.asked.add(op)
         answer = await self._client.call(op, body)
         typed = msgspec.convert(answer, OPERATIONS[op].answer, strict=True)
         assert msgspec.to_builtins(typed) == _without_defaults(answer, typed), op
-        self.asked.add(op)
         return answer
 
 
@@ -85,6 +87,22 @@ async def _memory(ask: Asker) -> None:
     await ask("memory.history", memory_id=receipt["memory_id"], limit=1)
     page = await ask("memory.list", include_deleted=True, limit=1)
     assert page["next_cursor"]
+    await _search(ask)
+
+
+async def _search(ask: Asker) -> None:
+    await ask("memory.set", memory_key="drink", value="green tea", user_id="u")
+    await ask("profile.set", label="likes", value="tea", user_id="u")
+    await ask("working_memory.set", content="brewing", run_id="r", user_id="u")
+    found = await ask("memory.search", query="which tea?", user_id="u", run_id="r", explain=True)
+    assert [item["memory_key"] for item in found["items"]] == ["drink"]
+    assert found["scratchpad"][0]["content"] == "brewing"
+    assert (await ask("memory.search", query="?"))["items"] == []
+    both = await ask("search.query", query="what do I like", user_id="u", explain=True)
+    assert [section["label"] for section in both["profile"]] == ["likes"]
+    with pytest.raises(ModelUnavailable):
+        await ask("memory.ask", query="which tea?", user_id="u")
+    await ask("profile.delete", label="likes", user_id="u")
 
 
 async def _profile(ask: Asker) -> None:
