@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal, Unpack
 
@@ -147,11 +147,13 @@ class Memory(Plane):
         read_scope: ReadScope | None = None,
         limit: int | None = None,
         explain: bool | None = None,
+        query_embedding: Mapping[str, Any] | None = None,
         **ids: Unpack[RunIds],
     ) -> Answer:
         """Facts in reach that a question finds, best first: ``items`` and ``legs``.
 
-        With a session or run named also ``scratchpad``, its blocks.
+        With a session or run named also ``scratchpad``, its blocks. The server makes the query's
+        vector, where it has a model; ``query_embedding`` is one of your own: model and vector.
         """
         return await self._call(
             "search",
@@ -163,6 +165,7 @@ class Memory(Plane):
             read_scope=read_scope,
             limit=limit,
             explain=explain,
+            query_embedding=query_embedding,
         )
 
     async def ask(

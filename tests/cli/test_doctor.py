@@ -98,10 +98,17 @@ def test_a_login_that_may_not_read_the_record_is_told_by_the_health(
 
 def test_pgvector_is_never_a_failure(db: Connection) -> None:
     row = db.execute("select from pg_available_extensions where name = 'vector'").fetchone()
-    if row is not None:
-        assert doctor.check_vector(db).level == "ok"
-        db.execute("drop extension vector cascade")
-    assert doctor.check_vector(db).level == "info"
+    if row is None:
+        assert doctor.check_vector(db).level == "info"
+        return
+    assert doctor.check_vector(db).level == "ok"
+    db.execute("drop table loom.embedding")
+    found = doctor.check_vector(db)
+    assert (found.level, found.hint) == ("warning", "Run `loom migrate`.")
+    db.execute("drop extension vector cascade")
+    found = doctor.check_vector(db)
+    assert found.level == "info"
+    assert "create extension vector" in found.hint
 
 
 @pytest.mark.parametrize(

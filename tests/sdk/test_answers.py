@@ -91,18 +91,20 @@ async def _memory(ask: Asker) -> None:
 
 
 async def _search(ask: Asker) -> None:
-    await ask("memory.set", memory_key="drink", value="green tea", user_id="u")
-    await ask("profile.set", label="likes", value="tea", user_id="u")
-    await ask("working_memory.set", content="brewing", run_id="r", user_id="u")
-    found = await ask("memory.search", query="which tea?", user_id="u", run_id="r", explain=True)
+    await ask("memory.set", memory_key="drink", value="green tea", user_id="seeker")
+    await ask("profile.set", label="likes", value="tea", user_id="seeker")
+    await ask("working_memory.set", content="brewing", run_id="r", user_id="seeker")
+    found = await ask(
+        "memory.search", query="which tea?", user_id="seeker", run_id="r", explain=True
+    )
     assert [item["memory_key"] for item in found["items"]] == ["drink"]
     assert found["scratchpad"][0]["content"] == "brewing"
     assert (await ask("memory.search", query="?"))["items"] == []
-    both = await ask("search.query", query="what do I like", user_id="u", explain=True)
+    both = await ask("search.query", query="what do I like", user_id="seeker", explain=True)
     assert [section["label"] for section in both["profile"]] == ["likes"]
     with pytest.raises(ModelUnavailable):
-        await ask("memory.ask", query="which tea?", user_id="u")
-    await ask("profile.delete", label="likes", user_id="u")
+        await ask("memory.ask", query="which tea?", user_id="seeker")
+    await ask("profile.delete", label="likes", user_id="seeker")
 
 
 async def _profile(ask: Asker) -> None:
