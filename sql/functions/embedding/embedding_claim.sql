@@ -16,6 +16,10 @@ declare
 begin
   if v_stop is null then
     v_ids := loom._embedding_lease(v_org, v_model.model, v_limit, v_lease, v_now, v_until);
+    -- What is of high sensitivity goes to no provider: it is found by its words alone.
+    delete from loom.embedding_due as due using loom.memory as secret
+    where due.org = v_org and due.model = v_model.model and due.memory_id = any (v_ids)
+      and secret.org = v_org and secret.memory_id = due.memory_id and secret.sensitivity = 'high';
   end if;
   if v_ids <> '{}' then
     perform loom._work_counted('embedding', 'claimed', cardinality(v_ids), v_now);
@@ -25,11 +29,11 @@ begin
       select jsonb_agg(jsonb_build_object('memory_id', memory_id, 'content_sha256', content_sha256,
         'text', loom._embedding_text(row_now)) order by memory_id)
       from loom.memory as row_now
-      where org = v_org and memory_id = any (v_ids) and loom._is_searchable(row_now)), '[]'));
+      where org = v_org and memory_id = any (v_ids) and sensitivity <> 'high' and loom._is_searchable(row_now)), '[]'));
 end
 $$;
 comment on function loom.embedding_claim(jsonb) is
-'Leases texts of one org that are due for a vector of a model, passing over what someone is writing just now. Each attempt is counted here, in the claim''s own commit. A text whose attempt failed before is leased alone, so that it cannot spoil others again.
+'Leases texts of one org that are due for a vector of a model, passing over what someone is writing just now. Each attempt is counted here, in the claim''s own commit. A text whose attempt failed before is leased alone, so that it cannot spoil others again. One of high sensitivity is not given out, and not due any more.
 
 Request: org*, model*, limit (1 to 256, default 64), lease_seconds (10 to 3600, default 300).
 Returns: lease_id, leased_until, model, dimension (null: not known yet), stop (why nothing may be made: MODEL_CALLS_OFF, MODEL_TOKEN_CAP), items [{memory_id, content_sha256, text}].

@@ -304,6 +304,19 @@ def test_a_claim_is_of_one_org_and_no_more_than_asked(model: Connection) -> None
     assert len(claim(model, limit=256)["items"]) == 2
 
 
+def test_what_is_of_high_sensitivity_goes_to_no_provider(model: Connection, clock: Clock) -> None:
+    clock.set(NOON)
+    facts(model, {"secret": "the door code"}, sensitivity="high")
+    facts(model, {"plain": "the garden"})
+    assert [item["text"] for item in claim(model)["items"]] == ["plain: the garden"]
+    assert due(model) == 1
+    fact(model, "label", **USER, memory_key="secret", sensitivity="normal")
+    clock.advance(days=400)
+    worked(model, "embedding_advance")
+    texts = [item["text"] for item in claim(model)["items"]]
+    assert "secret: the door code" in texts
+
+
 def test_a_long_text_is_cut(model: Connection) -> None:
     facts(model, {"k": "😀" * 9000})
     (item,) = claim(model)["items"]
