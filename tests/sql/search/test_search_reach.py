@@ -93,7 +93,7 @@ def test_two_orgs_with_the_same_ids_see_their_own(db: Connection) -> None:
 def test_the_database_asks_no_model(db: Connection) -> None:
     with refused(db, "LM501") as refusal:
         operate(db, "memory.ask", **IDENTITY, query="what is it")
-    assert refusal.detail == {"reason": "no_model"}
+    assert refusal.detail == {"reason": "NO_MODEL"}
     with refused(db, "LM001"):
         operate(db, "memory.ask", **IDENTITY)
     with refused(db, "LM003"):
