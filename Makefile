@@ -76,6 +76,10 @@ bench-bell: $(INSTALLED) ## Measure what it costs writers that they wake the wor
 bench-search-quality: $(INSTALLED) ## Count which questions a search answers, by text and by vectors
 	$(BIN)/python -m bench.search_quality $(ARGS)
 
+.PHONY: bench-user-profile
+bench-user-profile: $(INSTALLED) ## Measure user profiles against protoprompt's SQLite store (three minutes)
+	$(BIN)/python -m bench.user_profile $(ARGS)
+
 .PHONY: check
 check: lint types docs-check sql-lint ## Check style, types, SQL rules and generated files
 

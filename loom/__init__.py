@@ -12,14 +12,27 @@ if TYPE_CHECKING:
     from loom.agent import Agent
     from loom.client import Client
     from loom.errors import LoomError
+    from loom.profile.context import ContextBuilder, ContextInput
+    from loom.profile.scope import MemoryScope
     from loom.rendered import Rendered
 
-__all__ = ["Agent", "Client", "LoomError", "Rendered"]
+__all__ = [
+    "Agent",
+    "Client",
+    "ContextBuilder",
+    "ContextInput",
+    "LoomError",
+    "MemoryScope",
+    "Rendered",
+]
 
 _HOME = {
     "Agent": "loom.agent",
     "Client": "loom.client",
+    "ContextBuilder": "loom.profile.context",
+    "ContextInput": "loom.profile.context",
     "LoomError": "loom.errors",
+    "MemoryScope": "loom.profile.scope",
     "Rendered": "loom.rendered",
 }
 

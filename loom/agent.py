@@ -15,6 +15,7 @@ from typing import Literal, Self, Unpack
 from loom.agent_memory import Memory
 from loom.agent_plane import Plane, RunIds
 from loom.agent_profile import Profile
+from loom.agent_user_profile import UserProfile
 from loom.client import Answer, Client
 from loom.rendered import Rendered
 
@@ -172,6 +173,7 @@ class Agent:
         self.working_memory = WorkingMemory(self.client)
         self.memory = Memory(self.client)
         self.profile = Profile(self.client)
+        self.user_profile = UserProfile(self.client)
 
     async def __aenter__(self) -> Self:
         return self

@@ -16,7 +16,7 @@ from typing import Any
 from loom.types import OPERATIONS
 
 # With one of these a repetition meets the state that the first try left behind, and is refused.
-PRECONDITIONS = frozenset({"if_match_sha256", "if_absent", "expected_count"})
+PRECONDITIONS = frozenset({"if_match_sha256", "if_absent", "if_version", "expected_count"})
 
 # Counted from the time of the call: a repetition would end later, and be another version.
 SPANS = frozenset({"ttl_seconds"})

@@ -48,7 +48,7 @@ _WEEK = 604_800
 _PERIOD = values.whole(1, _WEEK)
 
 LLM_MAX_TOKENS: Mapping[str, int] = MappingProxyType(
-    {"structured_profile": 32, "profile_consolidation": 1024, "ask": 1024}
+    {"structured_profile": 32, "user_profile": 1024, "profile_consolidation": 1024, "ask": 1024}
 )
 """What a model may write, by the purpose of the call. For a structured profile its schema's own
 estimate comes on top."""
@@ -334,7 +334,8 @@ class Settings:
             values.tokens_by_purpose(*LLM_MAX_TOKENS),
             "Other caps on what the model may write, by the purpose of the call, such as "
             "`structured_profile=64`. By default 32 tokens beyond a schema's own estimate for "
-            "`structured_profile`, 1024 for `profile_consolidation` and for `ask` (`memory.ask`).",
+            "`structured_profile`, 1024 for `user_profile`, `profile_consolidation` and `ask` "
+            "(`memory.ask`).",
         ),
     )
     log_level: str = field(

@@ -26,8 +26,8 @@ $$;
 
 grant execute on function loom._sha256(text) to loom_api;
 -- Across orgs, by policies of its own, loom_scheduler keeps house: housekeeping(integer),
--- housekeeping_memory(integer) and _housekeeping_lock(memory); and it says where there is work, work_due(text),
--- and how that goes on, work_metrics().
+-- housekeeping_memory(integer) and _housekeeping_lock(memory); and it says where there is work, work_due(text)
+-- and user_profile_due(), and how that goes on, work_metrics().
 grant execute on function loom._now(), loom._user_lock_key(text, text) to loom_scheduler;
 -- What housekeeping removes changes digests, by triggers that run with its rights.
 grant execute on function loom._settle(text, text, text, timestamptz), loom._twins(loom.memory, timestamptz),
@@ -79,7 +79,9 @@ grant execute on function loom.worker_beat(uuid), loom.worker_gone(uuid), loom.w
   loom.housekeeping_memory(integer), loom.housekeeping_search(integer), loom.work_due(text), loom.work_claim(text, text, text, integer),
   loom.work_read(text, uuid), loom.work_used(text, text, uuid, text, text, jsonb),
   loom.work_complete(text, uuid, jsonb, jsonb),
-  loom.work_fail(text, uuid, text, text, integer), loom.work_fail_namespace(text, text, text, text) to loom_worker;
+  loom.work_fail(text, uuid, text, text, integer), loom.work_fail_namespace(text, text, text, text),
+  loom.user_profile_due(), loom.user_profile_claim(text), loom.user_profile_complete(text, uuid, jsonb),
+  loom.user_profile_fail(text, uuid, text, text, integer) to loom_worker;
 grant execute on function
   loom.open_mode_set(integer), loom.open_mode_clear(), loom.service_bind(name, text), loom.service_unbind(name, text),
   loom.attribute_tagging(boolean), loom.work_settings(text, jsonb), loom.model_daily_token_cap(bigint)
@@ -147,6 +149,13 @@ grant select, insert, update on loom.pass to loom_scheduler;
 grant select, update (budget_left, taken, not_before) on loom.pass to loom_api;
 grant select, insert, delete, update (share, share_left, held) on loom.pass_share to loom_scheduler;
 grant select, update (share_left, held) on loom.pass_share to loom_api;
+grant select, insert, delete on loom.user_profile, loom.user_profile_version, loom.user_profile_signal,
+  loom.user_profile_task to loom_api;
+grant update (profile, document, version, revision, source, updated_at, updated_by, deleted_at)
+  on loom.user_profile to loom_api;
+grant update (due_at, attempts, last_error, lease_id, leased_until, signals) on loom.user_profile_task to loom_api;
+grant select on loom.user_profile_task to loom_scheduler;
+grant select on loom.profile_word, loom.profile_pattern, loom.section_header to loom_api;
 grant select, insert, delete on loom.model_usage to loom_api;
 grant select, insert, update (calls, prompt_tokens, completion_tokens, milliseconds) on loom.model_day to loom_api;
 grant select, insert, update (total, last_at) on loom.work_count to loom_api;
@@ -194,4 +203,5 @@ grant execute on function loom.embedding_model_add(jsonb), loom.embedding_model_
   loom.embedding_model_retire(jsonb), loom.embedding_model_drop(jsonb) to loom_owner;
 
 -- Operators read views, which show no text of a user; nobody else does.
-grant select on loom.v_locks, loom.v_user_rows, loom.v_due, loom.v_backoff, loom.v_builds, loom.v_usage to loom_operator;
+grant select on loom.v_locks, loom.v_user_rows, loom.v_due, loom.v_backoff, loom.v_builds, loom.v_usage,
+  loom.v_user_profile_tasks to loom_operator;

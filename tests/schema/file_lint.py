@@ -137,7 +137,7 @@ def one_setting(tree: SqlTree) -> Iterator[Finding]:
 
 # Functions of the scheduler's that look at all orgs at once.
 _ACROSS_ORGS = {
-    *("_anything_due", "_pass_open", "_work_due_count", "work_metrics"),
+    *("_anything_due", "_pass_open", "_work_due_count", "work_metrics", "user_profile_due"),
     # Models of vectors are of the installation.
     *("_embedding_due_count", "_embedding_given_up", "_embedding_restart", "_embedding_switch"),
     *("_embedding_remove", "embedding_model_retire"),

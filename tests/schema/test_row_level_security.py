@@ -62,6 +62,9 @@ def fill(conn: Connection) -> None:
         with acting_as(conn, "loom_gateway"):
             reads = [{"user_id": "-", "label": "style", "reads": 1}]
             call(conn, token, "profile.activity_record", namespace="n", reads=reads)
+        said = [{"id": "1", "text": "Call me Sam."}]
+        operate(conn, "user_profile.update", signals=said, **where)
+        operate(conn, "user_profile.update", signals=[{"text": "Hi"}], source="llm", **where)
         # No operation makes these rows yet.
         conn.execute(
             "insert into loom.memory_source"

@@ -49,6 +49,9 @@ def _fill(conn: Connection, org: str, user: str) -> dict[str, Any]:
     operate(conn, "memory.delete", **own, memory_key="gone")
     operate(conn, "profile.set", **own, label=f"{CANARY}s", value=CANARY)
     operate(conn, "profile.set", **where, label="structured_profile", value={})
+    operate(conn, "user_profile.apply", **where, delta={"summary": CANARY})
+    said = [{"id": CANARY, "text": CANARY}]
+    operate(conn, "user_profile.update", **where, signals=said, source="llm")
     conn.execute(
         "select loom.execute('working_memory.append', %s, %s)",
         (Jsonb({**where, "addition": CANARY}), f"{CANARY} {user}"),
@@ -110,7 +113,10 @@ def _fail(conn: Connection, lease: Any, outcome: str, error: str) -> None:
 
 
 def test_operators_read_the_views_and_no_other_client_does(db: Connection) -> None:
-    assert _views(db) == ["v_backoff", "v_builds", "v_due", "v_locks", "v_usage", "v_user_rows"]
+    assert _views(db) == [
+        *("v_backoff", "v_builds", "v_due", "v_locks", "v_usage"),
+        *("v_user_profile_tasks", "v_user_rows"),
+    ]
     operators = {"loom_operator", "loom_test_operator"}
     for view in _views(db):
         for client in {*CLIENT_ROLES, *SERVICES}:
@@ -189,6 +195,8 @@ def test_a_users_rows_are_counted_by_plane(db: Connection) -> None:
         "memory_version": (7, 5),
         "profile": (1, 1),
         "structured_profile": (1, 1),
+        # And its one version.
+        "user_profile": (2, 1),
         # Its live rows are those with something to build.
         "work": (1, 1),
         "activity": (1, 1),

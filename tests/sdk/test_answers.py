@@ -138,6 +138,24 @@ async def _search(ask: Asker) -> None:
     await ask("profile.delete", label="style", user_id="u")
 
 
+async def _user_profile(ask: Asker) -> None:
+    signals = [{"id": "1", "text": "Call me Sam."}]
+    assert (await ask("user_profile.get", user_id="u"))["found"] is False
+    assert (await ask("user_profile.update", user_id="u", signals=signals))["version"] == 1
+    queued = await ask("user_profile.update", user_id="u", signals=[{"text": "x"}], source="llm")
+    assert queued["queued"] is True
+    await ask("user_profile.apply", user_id="u", delta={"topics": ["sql"]}, scope={"kind": "k"})
+    await ask("user_profile.put", user_id="u", profile={"summary": "x"}, document="{}")
+    read = await ask("user_profile.get", user_id="u", include_document=True)
+    assert (read["document"], read["pending"]) == ("{}", 1)
+    rendered = await ask("user_profile.render", user_id="u")
+    assert await ask("user_profile.render", user_id="u", if_none_match=rendered["sha256"])
+    await ask("user_profile.reset", user_id="u")
+    await ask("user_profile.delete", user_id="u")
+    page = await ask("user_profile.history", user_id="u", limit=3)
+    assert (len(page["items"]), page["items"][0]["profile"]) == (3, None)
+
+
 async def _governance(ask: Asker) -> None:
     entry = await ask("blacklist.add", pattern="secret", reason="why")
     await ask("blacklist.add", pattern="s.cret", pattern_type="regex", scope="org")
@@ -169,6 +187,7 @@ def test_every_answer_is_exactly_of_its_declared_type(bot: Callable[..., Agent])
         _memory,
         _profile,
         _search,
+        _user_profile,
         _governance,
         _administration,
     ]

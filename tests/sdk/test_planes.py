@@ -11,12 +11,15 @@ import pytest
 
 from loom import Agent, Rendered
 from loom.agent_edit import TRIES
+from loom.agent_user_profile import Scope
 from loom.errors import StaleWrite
 from loom.types import OPERATIONS
 from tests.sdk.scripted import OK, Script, refusal
 from tests.sdk.test_agent import OWN, ask
 
 Work = Callable[[Agent], Awaitable[Any]]
+
+SCOPE: Scope = {"tenant": "acme", "kind": "work"}
 
 # The method, the operation it calls, and what it sends beside the agent's ids.
 SENT: list[tuple[Work, str, dict[str, Any]]] = [
@@ -224,6 +227,82 @@ SENT: list[tuple[Work, str, dict[str, Any]]] = [
         "profile.activity",
         {"lookback_days": 7, "read_scope": "namespace"},
     ),
+    (
+        lambda bot: bot.user_profile.update(
+            ["Call me Sam.", {"id": "1", "kind": "feedback", "text": "Short."}],
+            source="llm",
+            scope=SCOPE,
+            if_version=2,
+            dry_run=True,
+            user_id="u-1",
+        ),
+        "user_profile.update",
+        {
+            "signals": [
+                {"text": "Call me Sam."},
+                {"id": "1", "kind": "feedback", "text": "Short."},
+            ],
+            "source": "llm",
+            "scope": SCOPE,
+            "if_version": 2,
+            "dry_run": True,
+            "user_id": "u-1",
+        },
+    ),
+    (
+        lambda bot: bot.user_profile.apply(
+            {"summary": "x"}, scope=SCOPE, signal_ids=("1",), if_version=0, dry_run=False
+        ),
+        "user_profile.apply",
+        {
+            "delta": {"summary": "x"},
+            "scope": SCOPE,
+            "signal_ids": ["1"],
+            "if_version": 0,
+            "dry_run": False,
+        },
+    ),
+    (
+        lambda bot: bot.user_profile.put(
+            {"summary": "x"},
+            source="import",
+            version=7,
+            document="{}",
+            scope=SCOPE,
+            if_version=6,
+            if_absent=False,
+        ),
+        "user_profile.put",
+        {
+            "profile": {"summary": "x"},
+            "source": "import",
+            "version": 7,
+            "document": "{}",
+            "scope": SCOPE,
+            "if_version": 6,
+            "if_absent": False,
+        },
+    ),
+    (
+        lambda bot: bot.user_profile.get(as_of_version=1, scope=SCOPE, include_document=True),
+        "user_profile.get",
+        {"as_of_version": 1, "scope": SCOPE, "include_document": True},
+    ),
+    (
+        lambda bot: bot.user_profile.history(as_of_version=3, scope=SCOPE, limit=2, cursor="3"),
+        "user_profile.history",
+        {"as_of_version": 3, "scope": SCOPE, "limit": 2, "cursor": "3"},
+    ),
+    (
+        lambda bot: bot.user_profile.reset(scope=SCOPE, if_version=1),
+        "user_profile.reset",
+        {"scope": SCOPE, "if_version": 1},
+    ),
+    (
+        lambda bot: bot.user_profile.delete(scope=SCOPE, if_version=1, user_id="u-2"),
+        "user_profile.delete",
+        {"scope": SCOPE, "if_version": 1, "user_id": "u-2"},
+    ),
 ]
 
 
@@ -234,7 +313,8 @@ def test_each_method_sends_its_fields_and_the_agents_ids(
     script = Script(OK)
     assert ask(script, work) == {"found": False}
     assert script.requests[0].url.path == OPERATIONS[op].path
-    assert script.body() == {**OWN, **sent}
+    own = {name: value for name, value in OWN.items() if name in OPERATIONS[op].identity}
+    assert script.body() == {**own, **sent}
     taken = set(OPERATIONS[op].identity) | set(OPERATIONS[op].request.__struct_fields__)
     assert set(script.body()) <= taken
 

@@ -123,6 +123,11 @@ def _seed_memory(conn: Connection, name: str, canary: str) -> list[str]:
     json_schema = {"type": "object", "title": canary, "properties": {canary: described}}
     operate(conn, "profile_schema.set", **place, json_schema=json_schema)
     operate(conn, "org.set_model_calls", org=name, enabled=True)
+    for user in USERS[1:]:
+        said = [{"id": "1", "text": canary}]
+        whom = {**place, "user_id": user}
+        operate(conn, "user_profile.apply", **whom, delta={"summary": canary, "source": canary})
+        operate(conn, "user_profile.update", **whom, signals=said, source="llm")
     conn.execute(
         "insert into loom.memory_source (org, source_id, memory_id, version, namespace, user_id)"
         " select org, memory_id, memory_id, version, namespace, user_id from loom.memory"
@@ -262,6 +267,17 @@ OWN_FIELDS: dict[str, list[Answer]] = {
     "profile_schema.set": [{"json_schema": EXAMPLE}, {"json_schema": {}}],
     "profile_schema.get": [{}],
     "profile_schema.clear": [{}],
+    "user_profile.update": [
+        {"signals": [{"text": "Call me Attack."}]},
+        {"signals": [{"id": "1", "text": "attack"}], "source": "llm"},
+    ],
+    "user_profile.apply": [{"delta": {"summary": "attack"}, "scope": {"user": "a"}}],
+    "user_profile.put": [{"profile": {"summary": "attack"}}],
+    "user_profile.get": [{}, {"as_of_version": 1, "include_document": True}],
+    "user_profile.history": [{"limit": 200}, {"scope": {"tenant": "a"}}],
+    "user_profile.render": [{}, {"format": "xml"}],
+    "user_profile.reset": [{}],
+    "user_profile.delete": [{}],
     "erasure.request": [{}],
     "audit.list": [{"limit": 200}],
     "org.set_model_calls": [{"enabled": False}],

@@ -40,9 +40,11 @@ def request_of(op: str, identity: list[str], **more: object) -> Answer:
 def refusals_of(op: str) -> set[str]:
     """How a service's valid request may end, but for an answer, where there is nothing yet.
 
-    An erasure and a structured profile are a user's, and no request here names one; reads and
-    calls of models are the API's own business, and the database asks no model.
+    An erasure and the profiles that are built are a user's, and no request here names one; reads
+    and calls of models are the API's own business, and the database asks no model.
     """
+    if op.startswith("user_profile."):
+        return {"LM001"}
     apart = {
         "erasure.request": {"LM001"},
         "profile.structured": {"LM001"},

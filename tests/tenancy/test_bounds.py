@@ -55,7 +55,11 @@ def filled(db: Connection) -> Connection:
 _ADMINS = "admins"
 
 # What spans the sessions of a user is closed to a token of one of them.
-_UNBOUNDED = {"profile.structured", "profile.structured_build"}
+_UNBOUNDED = {
+    *("profile.structured", "profile.structured_build"),
+    *("user_profile.update", "user_profile.apply", "user_profile.put", "user_profile.get"),
+    *("user_profile.history", "user_profile.render", "user_profile.reset", "user_profile.delete"),
+}
 
 # Of which all else would be gone.
 _APART = {"batch", "erasure.request"}

@@ -23,6 +23,7 @@ WITHOUT_ORG = {
     *("attribute_word", "erasure_plane", "setting", "pass", "work_kind"),
     *("work_count", "worker_bell"),
     *("embedding_model", "person_word"),
+    *("profile_word", "profile_pattern", "section_header"),
 }
 """Tables that hold nothing of an org. Another needs a reason to stand here."""
 
@@ -294,7 +295,7 @@ def test_the_scheduler_reaches_across_orgs_only_what_it_cleans_and_what_tells_it
         *("user_state", "agent_lock"),
         *("work_kind", "pass", "pass_share", "profile_schema", "build", "org_setting"),
         "namespace",
-        *("setting", "model_day", "work_count", "worker_bell"),
+        *("setting", "model_day", "work_count", "worker_bell", "user_profile_task"),
         # What rows are found by, made anew in another language, and vectors, models being of all.
         *("memory_text", "namespace", "embedding_due", "embedding_model"),
         *(["embedding"] if vectors else []),

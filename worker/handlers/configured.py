@@ -9,11 +9,12 @@ from contextlib import asynccontextmanager
 from loom.embedding import configured_embedder
 from loom.model_client import configured_model
 from loom.settings import Settings
-from loom.worker.handlers import Handler, embedding
+from loom.worker.handlers import Handler, embedding, user_profile
 from loom.worker.handlers.builder import Builder
 from loom.worker.handlers.embedding import Embeddings
 from loom.worker.handlers.profile_consolidation import ProfileFolds
 from loom.worker.handlers.structured_profile import StructuredProfiles
+from loom.worker.handlers.user_profile import UserProfiles
 
 BUILDERS: tuple[type[Builder], ...] = (StructuredProfiles, ProfileFolds)
 """One a kind of work. Whether a kind is switched on is for the database to say."""
@@ -32,6 +33,8 @@ async def configured(settings: Settings) -> AsyncIterator[Mapping[str, Handler]]
         else:
             for each in BUILDERS:
                 handlers[each.kind] = each(model, settings.llm_max_tokens(each.kind))
+            most = settings.llm_max_tokens(user_profile.KIND)
+            handlers[user_profile.KIND] = UserProfiles(model, most)
         if embedder is not None:
             handlers[embedding.KIND] = Embeddings(embedder)
         yield handlers

@@ -15,10 +15,10 @@ begin
   if p_caller.user_id = '-' then
     raise exception using errcode = 'LM001', message = 'The request is not valid.',
       detail = jsonb_build_object('field', 'user_id', 'reason', 'must name a user')::text,
-      hint = 'A structured profile is one user''s.';
+      hint = 'A profile is one user''s.';
   end if;
   return p_caller.user_id;
 end
 $$;
 comment on function loom._profiled_user(loom.caller, jsonb) is
-  'The user whose structured profile is meant. LM001 for user -, LM003 and LM302 for a token bounded to a session.';
+  'The user whose profile is meant, as it is built of all their sessions. LM001 for user -, LM003 and LM302 for a token bounded to a session.';

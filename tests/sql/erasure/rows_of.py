@@ -16,6 +16,7 @@ PLANES = (
 _TABLES = (
     *("working_memory", "memory", "memory_version", "memory_source"),
     *("profile_activity", "idempotency_user", "build", "model_usage"),
+    *("user_profile", "user_profile_version", "user_profile_signal", "user_profile_task"),
 )
 
 
@@ -51,6 +52,13 @@ def fill(conn: Connection, user: str, *, namespace: str = "main", org: str = "ac
         " values (%s, now(), 'structured_profile', %s, %s, 'gpt', 1, 1, 1, 'OK')",
         (org, namespace, user),
     )
+    if user != "-":
+        said = [{"id": "1", "text": text}]
+        for kind in ("", "work"):
+            whom = {"org": org, "namespace": namespace, "user_id": user, "scope": {"kind": kind}}
+            operate(conn, "user_profile.apply", **whom, delta={"summary": text})
+            operate(conn, "user_profile.update", **whom, signals=said, source="llm")
+        operate(conn, "user_profile.reset", **whom)
     key = f"{user} {namespace}"
     execute(conn, "memory.set", key=key, **place, memory_key="kept", value=text)
     return {
@@ -61,6 +69,8 @@ def fill(conn: Connection, user: str, *, namespace: str = "main", org: str = "ac
         "memory_version": 14,
         "profile": 2,
         "structured_profile": 1,
+        # Two profiles with their three versions; not what waits for a model, nor ids of signals.
+        "user_profile": 0 if user == "-" else 5,
         # What the worker is to build of the user; user `-` has no profile of its own.
         "work": 0 if user == "-" else 1,
         "activity": 1,
