@@ -23,6 +23,9 @@ from loom.gateway import DatabaseRefusal, DatabaseUnavailable, Pool
 log = logging.getLogger("loom.app")
 
 RENDER: Final = "profile.render"
+PACK: Final = "context.pack"
+RENDERS: Final = frozenset((RENDER, PACK))
+"""What shows profile sections; and so does a batch of them."""
 BATCH: Final = "batch"
 RECORD: Final = "profile.activity_record"
 
@@ -75,8 +78,19 @@ class _Results(msgspec.Struct):
     results: list[_Result]
 
 
+class _PackSection(msgspec.Struct):
+    name: str
+    items: msgspec.Raw
+
+
+class _Packed(msgspec.Struct):
+    sections: list[_PackSection] = []
+
+
 _request = msgspec.json.Decoder(_Request).decode
 _rendered = msgspec.json.Decoder(_Rendered).decode
+_packed = msgspec.json.Decoder(_Packed).decode
+_sections = msgspec.json.Decoder(list[_Section]).decode
 _results = msgspec.json.Decoder(_Results).decode
 
 
@@ -116,9 +130,9 @@ class Activity:
     def saw(self, op: str, caller: Caller, body: bytes, answer: bytes) -> None:
         """Count the sections of an answered request. Never raises."""
         try:
-            for request, rendered in _renders(op, body, answer):
+            for request, sections in _renders(op, body, answer):
                 reader = Reader(caller, request.org, request.namespace, request.agent)
-                self._count(reader, rendered.sections)
+                self._count(reader, sections)
         except msgspec.MsgspecError:
             # The database took it and we cannot: the answer is out, and only the count is lost.
             self.counts["counted"] += 1
@@ -189,10 +203,10 @@ class Activity:
         log.warning("reads not recorded", extra={"reason": reason, "count": _total(reads)})
 
 
-def _renders(op: str, body: bytes, answer: bytes) -> Iterator[tuple[_Request, _Rendered]]:
-    """The renders of an answered request, each with what was asked."""
-    if op == RENDER:
-        yield _request(body), _rendered(answer)
+def _renders(op: str, body: bytes, answer: bytes) -> Iterator[tuple[_Request, list[_Section]]]:
+    """The renders of an answered request, each with what was asked and what it shows."""
+    if op in RENDERS:
+        yield _request(body), _shown(op, answer)
         return
     if _SIGN_OF_A_RENDER not in answer:
         return
@@ -200,9 +214,17 @@ def _renders(op: str, body: bytes, answer: bytes) -> Iterator[tuple[_Request, _R
     # What a batch without an org acts on is the first that an item names.
     org = next((each.org for each in (batch, *batch.requests) if each.org is not None), None)
     for item, result in zip(batch.requests, _results(answer).results, strict=False):
-        if item.op == RENDER:
+        if item.op in RENDERS:
             item.org = org
-            yield item, _rendered(result.result)
+            yield item, _shown(item.op, result.result)
+
+
+def _shown(op: str, answer: bytes | msgspec.Raw) -> list[_Section]:
+    """The profile sections that an answer of one of `RENDERS` shows."""
+    if op == RENDER:
+        return _rendered(answer).sections
+    profiles = (each for each in _packed(answer).sections if each.name == "profile")
+    return [section for profile in profiles for section in _sections(profile.items)]
 
 
 def _portions(counted: Counter[Section]) -> Iterator[Reads]:

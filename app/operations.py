@@ -8,7 +8,7 @@ from time import perf_counter
 from typing import Any, Final, NamedTuple
 
 from loom.app import ask, query_embeddings
-from loom.app.activity import BATCH, RENDER, Activity
+from loom.app.activity import BATCH, RENDERS, Activity
 from loom.app.ask import Asking
 from loom.app.auth import Caller, caller_of_token, caller_without_token
 from loom.app.body import examine
@@ -64,7 +64,7 @@ class Operations:
             operation.path.encode(): Route(
                 operation.op,
                 operation.mode == "write",
-                operation.op in (RENDER, BATCH),
+                operation.op in {*RENDERS, BATCH},
                 operation.op in query_embeddings.OPERATIONS,
             )
             for operation in operations.values()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from loom.agent import Agent
+    from loom.agent_context import Pack
     from loom.client import Client
     from loom.errors import LoomError
     from loom.profile.context import ContextBuilder, ContextInput
@@ -23,6 +24,7 @@ __all__ = [
     "ContextInput",
     "LoomError",
     "MemoryScope",
+    "Pack",
     "Rendered",
 ]
 
@@ -33,6 +35,7 @@ _HOME = {
     "ContextInput": "loom.profile.context",
     "LoomError": "loom.errors",
     "MemoryScope": "loom.profile.scope",
+    "Pack": "loom.agent_context",
     "Rendered": "loom.rendered",
 }
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Literal, Self, Unpack
 
+from loom.agent_context import Context
 from loom.agent_memory import Memory
 from loom.agent_plane import Plane, RunIds
 from loom.agent_profile import Profile
@@ -174,6 +175,7 @@ class Agent:
         self.memory = Memory(self.client)
         self.profile = Profile(self.client)
         self.user_profile = UserProfile(self.client)
+        self.context = Context(self.client)
 
     async def __aenter__(self) -> Self:
         return self

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from loom.types import (
     batch,
+    context,
     governance,
     memory,
     memory_rows,
@@ -289,6 +290,14 @@ _CATALOGUE = (
         "viewer",
         "read",
         "Tell who read the profile, and when.",
+    ),
+    Operation(
+        "context.pack",
+        context.ContextPack,
+        context.Pack,
+        "viewer",
+        "read",
+        "Put together what the next prompt starts with.",
     ),
     Operation(
         "profile_schema.set",

@@ -155,6 +155,33 @@ def test_renders_in_a_batch_count_each_in_its_own_place() -> None:
     assert pool.reads() == {("u", "a"): 1, ("u", "b"): 1, ("u", "c"): 1}
 
 
+def packed(*labels: str) -> Json:
+    """A pack's answer, with a section that is no profile."""
+    memory = {"memory_id": "…", "user_id": "u", "label": "not a section of the profile"}
+    return {
+        "text": "…",
+        "sections": [
+            {"name": "profile", "items": json.loads(render(*labels))["sections"], "omitted": []},
+            {"name": "working_memory", "items": [{"block_key": "state"}], "omitted": []},
+            {"name": "memories", "items": [memory], "omitted": []},
+        ],
+    }
+
+
+def test_a_pack_counts_the_profile_sections_it_holds() -> None:
+    pool = FakePool()
+    counted = activity(pool)
+    counted.saw(
+        "context.pack", READER, b'{"namespace": "n"}', json.dumps(packed("a", "b")).encode()
+    )
+    body = json.dumps({"requests": [{"op": "context.pack", "namespace": "n"}]}).encode()
+    results = {"results": [{"status": 200, "result": packed("a")}]}
+    counted.saw("batch", READER, body, json.dumps(results).encode())
+    asyncio.run(counted.flush())
+    assert pool.reads() == {("u", "a"): 2, ("u", "b"): 1}
+    assert len(pool.calls) == 1
+
+
 def test_a_batch_without_a_render_is_not_even_read() -> None:
     counted = activity(FakePool())
     counted.saw("batch", READER, b"not looked at", b'{"results": []}')
@@ -330,6 +357,13 @@ def test_a_read_of_a_pinned_user_is_recorded_with_that_users_token(
     recorded(quick, 1)
     row = admin.execute("select client, user_id from loom.profile_activity").fetchone()
     assert row == ("viewer", "u")
+
+
+def test_a_pack_is_recorded_as_a_read_of_its_sections(quick: Api) -> None:
+    section(quick, "style")
+    assert quick.call("context.pack", {"agent": "a"}).status_code == 200
+    (client,) = recorded(quick, 1)
+    assert (client["agent"], client["label"], client["reads"]) == ("a", "style", 1)
 
 
 def test_a_render_in_a_batch_is_recorded(quick: Api) -> None:

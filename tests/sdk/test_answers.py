@@ -6,10 +6,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
-import pytest
 
 from loom import Agent
-from loom.errors import ModelUnavailable
 from loom.types import OPERATIONS
 from tests.sdk.agents import using
 from tests.sql.profile_schemas import EXAMPLE
@@ -102,8 +100,6 @@ async def _search(ask: Asker) -> None:
     assert (await ask("memory.search", query="?"))["items"] == []
     both = await ask("search.query", query="what do I like", user_id="seeker", explain=True)
     assert [section["label"] for section in both["profile"]] == ["likes"]
-    with pytest.raises(ModelUnavailable):
-        await ask("memory.ask", query="which tea?", user_id="seeker")
     await ask("profile.delete", label="likes", user_id="seeker")
 
 
@@ -124,20 +120,6 @@ async def _profile(ask: Asker) -> None:
     assert (await ask("profile.structured_build", user_id="u"))["queued"] is False
 
 
-async def _search(ask: Asker) -> None:
-    await ask("memory.set", memory_key="found", value="a green tea")
-    await ask("working_memory.set", content="x", session_id="s")
-    found = await ask("memory.search", query="tea", explain=True, session_id="s")
-    assert [item["value"] for item in found["items"]] == ["a green tea"]
-    assert found["scratchpad"]
-    await ask("memory.search", query="the")
-    await ask("profile.set", label="style", value="brief", user_id="u")
-    about = await ask("search.query", query="what is my style", user_id="u", explain=True)
-    assert [section["value"] for section in about["profile"]] == ["brief"]
-    assert (await ask("search.query", query="tea", profile=False))["profile"] == []
-    await ask("profile.delete", label="style", user_id="u")
-
-
 async def _user_profile(ask: Asker) -> None:
     signals = [{"id": "1", "text": "Call me Sam."}]
     assert (await ask("user_profile.get", user_id="u"))["found"] is False
@@ -154,6 +136,17 @@ async def _user_profile(ask: Asker) -> None:
     await ask("user_profile.delete", user_id="u")
     page = await ask("user_profile.history", user_id="u", limit=3)
     assert (len(page["items"]), page["items"][0]["profile"]) == (3, None)
+
+
+async def _context(ask: Asker) -> None:
+    await ask("working_memory.set", content="cursor", block_key="state")
+    await ask("profile.set", label="long", value="x" * 500)
+    await ask("memory.set", memory_key="drink", value="prefers tea to coffee")
+    await ask("memory.set", memory_key="vendor", value="chose tea", memory_type="decision")
+    pack = await ask("context.pack", query="which tea?", token_budget=120)
+    assert [len(section["items"]) for section in pack["sections"]] == [1, 0, 0, 1, 1]
+    same = await ask("context.pack", token_budget=120, if_none_match=pack["stable_hash"])
+    assert same["unchanged"] is True
 
 
 async def _governance(ask: Asker) -> None:
@@ -186,8 +179,8 @@ def test_every_answer_is_exactly_of_its_declared_type(bot: Callable[..., Agent])
         _working_memory,
         _memory,
         _profile,
-        _search,
         _user_profile,
+        _context,
         _governance,
         _administration,
     ]

@@ -9,7 +9,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from loom import Agent, Rendered
+from loom import Agent, Pack, Rendered
 from loom.agent_edit import TRIES
 from loom.agent_user_profile import Scope
 from loom.errors import StaleWrite
@@ -397,6 +397,46 @@ def test_a_render_is_a_string_with_its_sections() -> None:
         "char_budget": 100,
         "if_none_match": "00",
     }
+
+
+def test_a_pack_is_a_string_that_knows_where_its_stable_part_ends() -> None:
+    answer = {
+        "text": "told\n\nfound",
+        "sections": [{"name": "working_memory", "text": "told"}],
+        "stable_prefix_chars": 4,
+        "stable_hash": "ab",
+        "tokens": 3,
+        "token_budget": 100,
+        "unchanged": False,
+    }
+    script = Script(
+        httpx2.Response(200, json=answer),
+        httpx2.Response(200, json={**answer, "text": "\n\nfound", "unchanged": True}),
+    )
+    text = ask(
+        script,
+        lambda bot: bot.context.pack(
+            "what?",
+            token_budget=100,
+            section_token_budgets={"profile": 10},
+            only_sections=("working_memory", "memories"),
+            run_id="r",
+        ),
+    )
+    assert isinstance(text, Pack)
+    assert (text, text.stable, text.tail) == (answer["text"], "told", "\n\nfound")
+    assert (text.stable_hash, text.tokens, text.unchanged) == ("ab", 3, False)
+    assert text.sections[0]["name"] == "working_memory"
+    assert script.body() == {
+        **OWN,
+        "run_id": "r",
+        "query": "what?",
+        "token_budget": 100,
+        "section_token_budgets": {"profile": 10},
+        "only_sections": ["working_memory", "memories"],
+    }
+    same = ask(script, lambda bot: bot.context.pack("what?", if_none_match=text.stable_hash))
+    assert (same, same.stable, same.tail, same.unchanged) == ("\n\nfound", "", "\n\nfound", True)
 
 
 def read(value: Any, sha256: str, **more: Any) -> httpx2.Response:

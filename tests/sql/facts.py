@@ -22,7 +22,7 @@ LABEL = "persona"
 
 TYPES = ("semantic", "episodic", "procedural", "preference", "decision", "profile")
 
-_UNKEYED = {"list", "render", "activity"}
+_UNKEYED = {"list", "search", "render", "activity"}
 
 
 def fact(conn: Connection, verb: str, /, **request: Any) -> Answer:

@@ -58,6 +58,7 @@ VALID: dict[str, Answer] = {
     "profile.activity": _PLACE,
     "profile.structured": {**_PLACE, "user_id": "u1"},
     "profile.structured_build": {**_PLACE, "user_id": "u1"},
+    "context.pack": _PLACE,
     "profile_schema.set": {**_PLACE, "json_schema": EXAMPLE},
     "profile_schema.get": _PLACE,
     "profile_schema.clear": _PLACE,

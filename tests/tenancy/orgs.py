@@ -264,6 +264,10 @@ OWN_FIELDS: dict[str, list[Answer]] = {
             ],
         }
     ],
+    "context.pack": [
+        {"query": "canary attack"},
+        {"labels": ["persona%", "%"], "session_block": "a%", "format": "markdown"},
+    ],
     "profile_schema.set": [{"json_schema": EXAMPLE}, {"json_schema": {}}],
     "profile_schema.get": [{}],
     "profile_schema.clear": [{}],

@@ -14,7 +14,7 @@ declare
   v_room integer := p_budget - case p_format when 'xml' then char_length(E'<profile>\n\n</profile>') else 0 end;
 begin
   for v_section in select * from loom._sections(p_caller, p_labels, p_own_agent) loop
-    v_text := loom._section_rendered(v_section, p_caller.agent, p_format);
+    v_text := loom._row_rendered(v_section, p_caller.agent, p_format, 'section');
     if cardinality(v_texts) < 100 and char_length(v_text) <= v_room then
       v_room := v_room - char_length(v_text) - 1;  -- and the newline between
       v_texts := v_texts || v_text;

@@ -1,4 +1,4 @@
-create or replace function loom._section_body(p_row loom.memory) returns text
+create or replace function loom._row_body(p_row loom.memory) returns text
 language plpgsql immutable
 set search_path = loom, pg_temp
 as $$
@@ -9,4 +9,4 @@ begin
   return loom._canonical(p_row.value, '$.value');
 end
 $$;
-comment on function loom._section_body(loom.memory) is 'What a section renders: a string as its text, any other value as canonical JSON.';
+comment on function loom._row_body(loom.memory) is 'What a row renders: a string as its text, any other value as canonical JSON.';

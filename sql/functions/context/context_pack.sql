@@ -1,0 +1,33 @@
+create or replace function loom.context_pack(p_request jsonb) returns jsonb
+language plpgsql volatile security definer
+set search_path = loom, pg_temp
+as $$
+declare
+  v_caller loom.caller := loom._enter('context.pack', p_request);
+  v_plan loom.pack_plan := loom._pack_plan(v_caller, p_request);
+  v_if_none_match text := loom._text(p_request, 'if_none_match');
+  v_room bigint := 4 * v_plan.token_budget;
+  v_name text;
+  v_budget bigint;
+  v_section loom.pack_section;
+  v_sections loom.pack_section[] := '{}';
+begin
+  foreach v_name in array v_plan.names loop
+    v_budget := 4 * loom._integer(v_plan.section_token_budgets, v_name, 0, 200000);
+    v_section := loom._pack_fitted(v_name, loom._pack_items(v_name, v_caller, v_plan), v_plan.format,
+      least(v_budget, v_room));
+    if v_section.body <> '' then
+      v_room := v_room - v_section.quarters - 2;  -- and the empty line behind it
+    end if;
+    v_sections := v_sections || v_section;
+  end loop;
+  return loom._pack_answer(v_sections, v_plan.token_budget, v_if_none_match)
+    || case when v_plan.legs is null then '{}' else jsonb_build_object('legs', v_plan.legs) end;
+end
+$$;
+comment on function loom.context_pack(jsonb) is
+'What the next prompt starts with, as one text: the layered blocks of working memory, then the profile sections in reach and the user''s own profile, then what the query finds. All before what depends on the query is the same for every query and changes only with what is rendered, so a prompt cache can keep it. A section takes what the sections before it left of the budget; items that do not fit are left out whole and named.
+
+Request: query (2000 characters at most), token_budget (100 to 200000, default 4000), section_token_budgets (the most tokens of a section, by its name), block_order (sections in the order wanted; those that depend on the query stay behind the others), only_sections, session_block (the key of the one session:… block to keep), labels (profile sections, in the order wanted), format (xml, markdown), include_user_profile (true), language (of its header, as in de or de-AT; English when left out or unknown), read_scope (own_user, own_session, namespace), if_none_match (a stable_hash answered before), query_embedding {model, vector} (what the named model made of the query; the API fills it in).
+Returns: text (only what follows the stable part when unchanged), sections [{name, text (left out when unchanged), tokens, sha256, items, omitted (the first 100), omitted_count}], stable_prefix_chars, stable_hash of that part, tokens (an estimate), token_budget, unchanged, legs (with a query: which legs of the search ran, as in memory.search).
+Errors: LM001, LM003, LM302, LM406.';
