@@ -5,6 +5,7 @@ Each method is one statement on a connection in autocommit mode, logged in as ``
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
@@ -19,6 +20,13 @@ from loom.worker.handlers import Connection
 MOST_TEXTS: Final = 64
 
 LEASE_SECONDS: Final = 300
+
+MOST_ROUNDS: Final = 100
+"""Looks for texts in one go. A claim gives none when all it met go to no provider, or someone was
+writing them just then, and yet there may be some behind them."""
+
+ROUND_SECONDS: Final = 0.01
+"""Between two such looks."""
 
 TRIES: Final = 3
 """Of a statement that met another's locks: what a model was paid for is not given up for that."""
@@ -50,25 +58,24 @@ class EmbeddingBatch:
     @classmethod
     async def claim(cls, connection: Connection, model: str) -> EmbeddingBatch | None:
         """Texts of the org that has waited longest for vectors of this model, or None."""
-        places = await _told(connection, _PLACES, model=model)
-        for place in places["orgs"]:
-            claimed = await _told(
-                connection,
-                _CLAIM,
-                org=place["org"],
-                model=model,
-                limit=MOST_TEXTS,
-                lease_seconds=LEASE_SECONDS,
-            )
-            if claimed["items"]:
-                return cls(
+        for _ in range(MOST_ROUNDS):
+            places = await _told(connection, _PLACES, model=model)
+            if not places["orgs"]:
+                return None
+            for place in places["orgs"]:
+                org = place["org"]
+                claimed = await _told(
                     connection,
-                    place["org"],
-                    model,
-                    claimed["lease_id"],
-                    claimed["dimension"],
-                    claimed["items"],
+                    _CLAIM,
+                    org=org,
+                    model=model,
+                    limit=MOST_TEXTS,
+                    lease_seconds=LEASE_SECONDS,
                 )
+                if claimed["items"]:
+                    lease_id, dimension = claimed["lease_id"], claimed["dimension"]
+                    return cls(connection, org, model, lease_id, dimension, claimed["items"])
+            await asyncio.sleep(ROUND_SECONDS)
         return None
 
     @property

@@ -130,6 +130,18 @@ def test_only_facts_in_the_read_scope_are_given(database: Database, conn: Any) -
     assert given[3] == ["all", "other"]
 
 
+def test_what_is_of_high_sensitivity_goes_to_no_model(database: Database, conn: Any) -> None:
+    with ModelEndpoint(answer=first_fact) as endpoint, served(database, endpoint) as api:
+        fact(conn, "set", user_id="u1", memory_key="more", value="Ada drinks medicine")
+        fact(conn, "label", user_id="u1", memory_key="more", sensitivity="high")
+        ask(api)
+        fact(conn, "label", user_id="u1", memory_key="drinks", sensitivity="high")
+        assert ask(api) == {"answer": None, "memory_ids": []}
+    assert [[each["key"] for each in facts_of(request)] for request in endpoint.requests] == [
+        ["drinks"]
+    ]
+
+
 def test_blocks_of_the_run_are_read_too(database: Database, conn: Any) -> None:
     place = {"org": "acme", "namespace": SPACE, "agent": "a", "user_id": "u1"}
     block = {"block_key": "plan", "content": "brew coffee"}

@@ -192,5 +192,4 @@ def test_every_answer_is_exactly_of_its_declared_type(bot: Callable[..., Agent])
             await part(ask)
         return ask.asked
 
-    # It takes a model: tests/http/test_ask.py.
-    assert using(bot(), work) == set(OPERATIONS) - {"memory.ask"}
+    assert using(bot(), work) == set(OPERATIONS)

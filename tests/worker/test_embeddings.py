@@ -125,6 +125,17 @@ def test_o69_nothing_of_an_erased_user_comes_back(site: Site) -> None:
     assert site.due() == []
 
 
+def test_what_is_of_high_sensitivity_goes_to_no_provider_and_holds_up_nothing(site: Site) -> None:
+    for number in range(MOST_TEXTS):
+        site.tell(f"k{number:02}", "secret", sensitivity="high")
+    site.clock.advance(seconds=1)
+    site.tell("likes", "tea")
+    with ModelEndpoint(answer=by_the_words(DIMENSION)) as endpoint:
+        assert site.work(endpoint) == 1
+    assert [request.body["input"] for request in endpoint.requests] == [["likes: tea"]]
+    assert site.due() == []
+
+
 def test_several_orgs_take_turns_and_no_request_mixes_them(site: Site) -> None:
     site.tell("likes", "tea")
     operate(site.conn, "memory.set", org="other", namespace="n", memory_key="likes", value="milk")

@@ -16,13 +16,16 @@ begin
       detail = jsonb_build_object('reason', v_stop)::text,
       hint = 'The API answers this where it has a model and may call it; the database calls none. memory.search finds the facts.';
   end if;
-  -- What there is to answer from. The API has a model answer, and sends only that to the client.
-  return jsonb_build_object('scratchpad', coalesce(loom._scratchpad(v_caller), '[]'), 'items',
-    loom._search_items(v_caller, v_filter, loom._search_asked(v_caller, v_query, v_embedding), v_limit));
+  -- What there is to answer from. The API has a model answer, and sends only that to the client; what is of
+  -- high sensitivity goes to no provider.
+  return jsonb_build_object('scratchpad', coalesce(loom._scratchpad(v_caller), '[]'),
+    'items', jsonb_path_query_array(
+      loom._search_items(v_caller, v_filter, loom._search_asked(v_caller, v_query, v_embedding), v_limit),
+      'strict $[*] ? (@.sensitivity != "high")'));
 end
 $$;
 comment on function loom.memory_ask(jsonb) is
-'An answer in words from the facts in reach, the blocks of the named run and session too, and which facts it is from. The API''s model makes it; a service that calls by SQL is refused, since the database calls no model. Where nothing is found no model is called, and answer is null, as it is where the facts do not say.
+'An answer in words from the facts in reach, the blocks of the named run and session too, and which facts it is from. The API''s model makes it; a service that calls by SQL is refused, since the database calls no model. Facts of high sensitivity are not given to it. Where nothing else is found no model is called, and answer is null, as it is where the facts do not say.
 
 Request: query* (2000 characters at most), read_scope (own_user, own_session, namespace), limit (1 to 100, default 20), query_embedding {model, vector} (as in memory.search).
 Returns: answer (null: what is known does not say), memory_ids.
