@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 _ROOT = Path(__file__).resolve().parents[2]
-_RULE = re.compile(r"^\| (\d+) \| (.+) \| (built|void|later) \| (.+) \|$", re.MULTILINE)
+_RULE = re.compile(r"^\| (\d+) \| (.+) \| (built|void) \| (.+) \|$", re.MULTILINE)
 _TEST = re.compile(r"`([\w/]+\.py)::(test_\w+)`")
 
 

@@ -9,6 +9,7 @@ import pytest
 from tests.calls import Answer, Connection, operate, refused
 from tests.databases import Clock
 from tests.sql.canaries import tables_with
+from tests.sql.context.packs import pack, part
 from tests.sql.facts import NOON, changes, fact, history, section
 from tests.sql.structured_profile.building import (
     NAME_AND_CITY,
@@ -398,6 +399,14 @@ def test_a_render_and_a_list_carry_it(db: Connection) -> None:
     assert "structured_profile" in rendered["text"]
     assert "Ulm" in rendered["text"]
     assert [part["label"] for part in rendered["sections"]] == ["structured_profile"]
+
+
+def test_a_pack_carries_it(db: Connection) -> None:
+    _likes(db)
+    build(db, answer=BOTH)
+    told = part(pack(db, **U1), "profile")
+    assert [item["label"] for item in told["items"]] == ["structured_profile"]
+    assert told["text"] == section(db, "render", **U1)["text"]
 
 
 def test_an_erasure_counts_it_as_a_structured_profile(db: Connection) -> None:
