@@ -15,8 +15,14 @@ begin
     and loom._is_current(section, p_caller.called_at);
   return array[p_caller.user_id] || array(
     select value #>> '{}' from jsonb_each(case jsonb_typeof(v_known) when 'object' then v_known else '{}' end)
-    where key in ('preferred_name', 'name') and jsonb_typeof(value) = 'string');
+    where key in ('preferred_name', 'name') and jsonb_typeof(value) = 'string'
+    union all
+    select told ->> 'value' from loom.user_profile
+    cross join lateral jsonb_array_elements(profile -> 'facts') as told
+    where org = p_caller.org and user_id = p_caller.user_id and namespace = p_caller.namespace
+      and scope_tenant = '' and scope_user = '' and scope_thread = '' and scope_kind = ''
+      and told ->> 'key' = 'name');
 end
 $$;
 comment on function loom._names_of_user(loom.caller) is
-  'What a user is called: the id, and preferred_name and name of the structured profile.';
+  'What a user is called: the id, preferred_name and name of the structured profile, and the name in the profile of their messages.';

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.calls import Connection, refused
+from tests.calls import Connection, operate, refused
 from tests.sql.facts import section
 from tests.sql.search.searching import facts, query
 
@@ -56,6 +56,17 @@ def test_another_question_does_not(db: Connection, said: str) -> None:
     prepare(db)
     answer = query(db, said, **SAM)
     assert (answer["about_user"], answer["profile"]) == (False, [])
+
+
+def test_the_name_that_a_user_gave_in_a_message_names_them(db: Connection) -> None:
+    prepare(db)
+    said = "which tea for Samira?"
+    assert query(db, said, **SAM)["about_user"] is False
+    name = {"op": "add", "key": "name", "value": "Samira"}
+    place = {"org": "acme", "namespace": "main", **SAM}
+    operate(db, "user_profile.apply", **place, delta={"fact_ops": [name]})
+    assert query(db, said, **SAM)["about_user"] is True
+    assert query(db, said, user_id="other")["about_user"] is False
 
 
 def test_profile_says_whether_whatever_the_question(db: Connection) -> None:
