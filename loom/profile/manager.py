@@ -50,10 +50,10 @@ class ProfileManager:
         """
         if any(signal.user_id not in ("", user_id) for signal in signals):
             raise ValueError("a signal is of another user than the profile")
-        if type(self._source) is RuleProfileSource and self._can("update"):
+        if signals and type(self._source) is RuleProfileSource and self._can("update"):
             return await self._of_store("update", user_id, signals)
         fresh = await self._fresh(user_id, signals)
-        if signals and not fresh:  # all were merged before; no model is asked about them again
+        if not fresh:  # all were merged before; no model is asked about them again
             return await self.get(user_id) or UserProfile(user_id)
         delta = await self._source.extract(user_id, fresh)
         ids = [signal.id for signal in fresh if signal.id]

@@ -110,6 +110,16 @@ def test_o28_signals_that_were_merged_change_nothing_by_any_source(any_store: An
     asyncio.run(work())
 
 
+def test_without_signals_nothing_changes_and_no_source_is_asked(any_store: Any) -> None:
+    async def work() -> None:
+        source = Scripted()
+        for manager in (ProfileManager(any_store), ProfileManager(any_store, source)):
+            assert await manager.update("u1", []) == UserProfile("u1")
+        assert (source.read, any_store.get("u1")) == ([], None)
+
+    asyncio.run(work())
+
+
 def test_signals_of_another_user_are_refused() -> None:
     store = PlainStore()
     with pytest.raises(ValueError, match="another user"):

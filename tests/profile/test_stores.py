@@ -285,6 +285,15 @@ def test_postgres_opens_a_new_connection_after_a_lost_one(database: Database) ->
         assert store.get("u1") is not None
 
 
+def test_o38_a_text_that_cannot_be_stored_is_refused_and_the_next_write_goes_on(
+    database: Database,
+) -> None:
+    with PostgresProfileStore(database.dsn()) as store:
+        with pytest.raises(ProfileError):
+            store.apply("u1", fact("NUL \0"))
+        assert store.apply("u1", fact("1")).facts == {"a": "1"}
+
+
 def test_postgres_keeps_namespaces_and_orgs_apart(database: Database) -> None:
     with (
         PostgresProfileStore(database.dsn(), namespace="a") as one,
