@@ -6,8 +6,10 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
+import pytest
 
 from loom import Agent
+from loom.errors import ModelUnavailable
 from loom.types import OPERATIONS
 from tests.sdk.agents import using
 from tests.sql.profile_schemas import EXAMPLE
@@ -100,6 +102,8 @@ async def _search(ask: Asker) -> None:
     assert (await ask("memory.search", query="?"))["items"] == []
     both = await ask("search.query", query="what do I like", user_id="seeker", explain=True)
     assert [section["label"] for section in both["profile"]] == ["likes"]
+    with pytest.raises(ModelUnavailable):
+        await ask("memory.ask", query="which tea?", user_id="seeker")
     await ask("profile.delete", label="likes", user_id="seeker")
 
 
