@@ -60,8 +60,8 @@ def fixed(answer: str) -> Any:
     return json.loads(_VARIES.sub(r'"\1": "…"', answer))
 
 
-def test_the_example_prints_what_is_shown(up: Up, tmp_path: Path) -> None:
-    (example,) = blocks("python")
+@pytest.mark.parametrize("example", blocks("python"), ids=["blocks", "pack"])
+def test_an_example_prints_what_is_shown(up: Up, tmp_path: Path, example: str) -> None:
     program = tmp_path / "example.py"
     program.write_text(example)
     done = subprocess.run(
