@@ -156,6 +156,6 @@ CASES: dict[str, Met] = {
     "replace in no text": Met("NOT_TEXT", 422, {}, _replace_in_a_list),
     "blacklisted": Met("BLACKLISTED", 422, {"reason": "a code name"}, _blacklisted),
     "blacklisted block": Met("BLACKLISTED", 422, {"reason": None}, _blacklisted_block),
-    "no model to ask": Met("MODEL_UNAVAILABLE", 503, {"reason": "no_model"}, _ask),
+    "no model to ask": Met("MODEL_UNAVAILABLE", 503, {"reason": "NO_MODEL"}, _ask),
     "census failed": Met("CENSUS_FAILED", 500, {"plane": "memory"}, _census),
 }
