@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _STATEMENT: Final = b"select loom.execute(%s, %s, null)"
 
-# What the caller asked for and cannot have, as opposed to what went wrong. 22P05: a text with U+0000.
+# What was asked for and cannot be had, as opposed to what went wrong. 22P05: a text with U+0000.
 _REFUSED: Final = ("LM0", "LM4", "22P05")
 
 Answer = Mapping[str, Any]
