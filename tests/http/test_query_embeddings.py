@@ -91,6 +91,18 @@ def test_a_question_without_a_word_in_common_is_found_by_its_vector_alone(
     assert item["legs"] == {"vector": 1}
 
 
+def test_a_packed_context_holds_what_its_question_means(site: Site) -> None:
+    place = {"namespace": IDENTITY["namespace"], "user_id": "u1"}
+    alike = embeddings([words_vector(f"likes: {TEA}", DIMENSION)])
+    with ModelEndpoint(alike) as endpoint, served(site, endpoint) as api:
+        packed = api.call("context.pack", {**place, "query": "Getränk"})
+        assert packed.status_code == 200
+        assert TEA in packed.json()["text"]
+        plain = api.call("context.pack", place)
+        assert TEA not in plain.json()["text"]
+    assert [request.body["input"] for request in endpoint.requests] == [["Getränk"]]
+
+
 def test_a_question_that_was_asked_before_is_not_embedded_again(site: Site) -> None:
     with ModelEndpoint(answer=by_the_words(DIMENSION)) as endpoint, served(site, endpoint) as api:
         first = search(api)
