@@ -80,6 +80,10 @@ bench-search-quality: $(INSTALLED) ## Count which questions a search answers, by
 bench-user-profile: $(INSTALLED) ## Measure user profiles against protoprompt's SQLite store (three minutes)
 	$(BIN)/python -m bench.user_profile $(ARGS)
 
+.PHONY: bench-weaving
+bench-weaving: $(INSTALLED) ## Measure how looms that are due are found among a hundred thousand (a minute)
+	$(BIN)/python -m bench.weaving $(ARGS)
+
 .PHONY: check
 check: lint types docs-check sql-lint ## Check style, types, SQL rules and generated files
 

@@ -37,7 +37,9 @@ def page(description: Json, base_url: str) -> bytes:
 
 def _page(description: Json, base_url: str) -> Iterator[str]:
     operations = {
-        path: methods["post"] for path, methods in description["paths"].items() if "post" in methods
+        path: methods["post"]
+        for path, methods in description["paths"].items()
+        if "post" in methods and path.startswith("/v1/")
     }
     yield '<!doctype html><html lang="en"><head><meta charset="utf-8">'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'

@@ -143,6 +143,9 @@ ERRORS: tuple[ErrorCode, ...] = (
         "There is no such memory.",
         ("version", "version_text"),
     ),
+    ErrorCode("LOOM_NOT_FOUND", 404, "not_found", False, "LM103", "There is no such loom."),
+    ErrorCode("THREAD_NOT_FOUND", 404, "not_found", False, "LM104", "There is no such thread."),
+    ErrorCode("WEAVING_NOT_FOUND", 404, "not_found", False, "LM105", "There is no such weaving."),
     ErrorCode(
         "STALE_WRITE",
         409,

@@ -27,6 +27,7 @@ from loom.app.activity import FLUSH_SECONDS, Activity
 from loom.app.ask import Asking
 from loom.app.errors import INVALID_REQUEST, UNKNOWN_OPERATION, Refusal, internal
 from loom.app.health import require_schema
+from loom.app.looms import PREFIX as LOOMS
 from loom.app.metrics import NO_OPERATION, Tally
 from loom.app.model_calls import ModelCalls
 from loom.app.operations import Operations
@@ -63,7 +64,9 @@ class App:
 
     def __call__(self, scope: Any, receive: Any, send: Any) -> Awaitable[None]:
         """Answer one request. Not a coroutine itself, to save the operations one."""
-        if scope["type"] == "http" and scope["raw_path"] in self._paths:
+        if scope["type"] == "http" and (
+            scope["raw_path"] in self._paths or scope["raw_path"].startswith(LOOMS)
+        ):
             return self._operations(scope, receive, send)
         return self._others(scope, receive, send)
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from loom.app.errors import ERRORS, ErrorCode
+from loom.app.looms import ROUTES
 from loom.types import Operation
 
 _REF: Final = "#/components/schemas/{name}"
@@ -38,6 +39,7 @@ def description(operations: Mapping[str, Operation]) -> Json:
                 operation.path: {"post": _operation(operation, references)}
                 for operation in operations.values()
             },
+            **_loom_routes(operations, references, components),
             **_pages(),
         },
         "components": {
@@ -68,7 +70,9 @@ def codes(status: int) -> list[ErrorCode]:
 
 
 def _operation(operation: Operation, references: Mapping[type, Json]) -> Json:
-    wanted = _ALWAYS + (_WRITES if operation.mode == "write" else ())
+    wanted = {*_ALWAYS, *(_WRITES if operation.mode == "write" else ())}
+    if "loomId" in operation.request.__struct_fields__:
+        wanted.add(404)
     parameters = [_REQUEST_ID, _IDEMPOTENCY_KEY] if operation.mode == "write" else [_REQUEST_ID]
     return {
         "operationId": operation.op,
@@ -89,6 +93,35 @@ def _operation(operation: Operation, references: Mapping[type, Json]) -> Json:
             },
         },
     }
+
+
+def _loom_routes(
+    operations: Mapping[str, Operation], references: Mapping[type, Json], components: Json
+) -> Json:
+    """The routes of looms: the same operations, with fields in the path and the query."""
+    paths: Json = {}
+    for route in ROUTES:
+        operation = operations[route.op]
+        described = _operation(operation, references)
+        schema: Json = components[operation.request.__name__]
+        required = set(schema.get("required", ()))
+        body = {name: s for name, s in schema["properties"].items() if name not in route.fields}
+        parameters = [_parameter(n, "path", schema["properties"][n], True) for n in route.fields]
+        if route.has_body:
+            wanted = sorted(required - set(route.fields))
+            content = {**schema, "properties": body, "required": wanted}
+            described["requestBody"] = {"required": bool(wanted), "content": _json(content)}
+        else:
+            del described["requestBody"]
+            parameters += [_parameter(n, "query", s, n in required) for n, s in body.items()]
+        described["operationId"] = f"rest.{operation.op}"
+        described["parameters"] = [*parameters, *described["parameters"]]
+        paths.setdefault(route.path, {})[route.method.lower()] = described
+    return paths
+
+
+def _parameter(name: str, place: str, schema: Json, required: bool) -> Json:
+    return {"name": name, "in": place, "required": required, "schema": schema}
 
 
 def _error(status: int) -> Json:

@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Literal, Self, Unpack
 
 from loom.agent_context import Context
+from loom.agent_looms import Looms
 from loom.agent_memory import Memory
 from loom.agent_plane import Plane, RunIds
 from loom.agent_profile import Profile
@@ -176,6 +177,7 @@ class Agent:
         self.profile = Profile(self.client)
         self.user_profile = UserProfile(self.client)
         self.context = Context(self.client)
+        self.looms = Looms(self.client)
 
     async def __aenter__(self) -> Self:
         return self

@@ -32,6 +32,9 @@ Answer = dict[str, Any]
 # The code of an answer that no Loom server made: a proxy's, or another server's on this port.
 NOT_LOOM = "NOT_LOOM"
 
+# Looms say in camel case what the other operations say otherwise.
+_ID_OF = {"userId": "user_id"}
+
 # Raised before the request was on its way: nothing can have been carried out.
 _NEVER_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
@@ -162,7 +165,8 @@ class Client:
             request = {**request, "requests": self._items_with_ids(request.get("requests"))}
         operation = OPERATIONS.get(op)
         taken = operation.identity if operation else ()
-        return {**{name: self.ids[name] for name in taken if name in self.ids}, **request}
+        ids = {name: self.ids.get(_ID_OF.get(name, name)) for name in taken}
+        return {**{name: value for name, value in ids.items() if value is not None}, **request}
 
     def _items_with_ids(self, items: Any) -> Any:
         # What is no list, and an item that is no object, is for the server to refuse.

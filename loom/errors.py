@@ -3,7 +3,8 @@
 LoomError
 ├── BadRequest            InvalidRequest, UnknownOperation, MethodNotAllowed, InvalidText,
 │                         IdentityIncomplete
-├── NotFound              WorkingMemoryBlockNotFound, MemoryNotFound
+├── NotFound              WorkingMemoryBlockNotFound, MemoryNotFound, LoomNotFound,
+│                         ThreadNotFound, WeavingNotFound
 ├── Conflict              StaleWrite, AlreadyExists, CountMismatch, PinnedConflict, Locked,
 │                         IdempotencyConflict
 ├── NotAllowed            AuthRequired, AuthInsufficient
@@ -143,6 +144,24 @@ class MemoryNotFound(NotFound):
     code = "MEMORY_NOT_FOUND"
     version: int | None
     version_text: str | None
+
+
+class LoomNotFound(NotFound):
+    """There is no such loom, or it belongs to another namespace."""
+
+    code = "LOOM_NOT_FOUND"
+
+
+class ThreadNotFound(NotFound):
+    """The loom has no such thread."""
+
+    code = "THREAD_NOT_FOUND"
+
+
+class WeavingNotFound(NotFound):
+    """The loom has no such weaving."""
+
+    code = "WEAVING_NOT_FOUND"
 
 
 class StaleWrite(Conflict):

@@ -38,6 +38,8 @@ class Heeded:
     """The first one; a change of models takes time, and is `loom embeddings use`."""
     work: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """By kind of work its bounds and waits, named as `loom.work_settings` takes them."""
+    night_weaving: Mapping[str, bool | int | float] = field(default_factory=dict)
+    """Named as `loom.night_weaving_settings` takes them."""
 
     @classmethod
     def of(cls, settings: Settings) -> Heeded:
@@ -47,6 +49,7 @@ class Heeded:
             model_daily_token_cap=settings.model_daily_token_cap,
             embedding_model=settings.embedding_model,
             work={kind: _of_kind(settings, kind) for kind in KINDS},
+            night_weaving=_of_kind(settings, "night_weaving"),
         )
 
     def put(self, conn: psycopg.Connection[Any]) -> None:
@@ -59,6 +62,10 @@ class Heeded:
             _add_first(conn, self.embedding_model)
         for kind, values in self.work.items():
             conn.execute("select loom.work_settings(%s, %s)", (kind, Jsonb(dict(values))))
+        if self.night_weaving:
+            conn.execute(
+                "select loom.night_weaving_settings(%s)", (Jsonb(dict(self.night_weaving)),)
+            )
 
 
 def _add_first(conn: psycopg.Connection[Any], model: str) -> None:
@@ -76,7 +83,7 @@ def _add_first(conn: psycopg.Connection[Any], model: str) -> None:
     conn.execute("select loom.embedding_model_add(%s)", (Jsonb({"model": model}),))
 
 
-def _of_kind(settings: Settings, kind: str) -> dict[str, int]:
+def _of_kind(settings: Settings, kind: str) -> dict[str, Any]:
     prefix = f"{kind}_"
     return {
         setting.name.removeprefix(prefix): getattr(settings, setting.name)

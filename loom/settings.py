@@ -48,7 +48,13 @@ _WEEK = 604_800
 _PERIOD = values.whole(1, _WEEK)
 
 LLM_MAX_TOKENS: Mapping[str, int] = MappingProxyType(
-    {"structured_profile": 32, "user_profile": 1024, "profile_consolidation": 1024, "ask": 1024}
+    {
+        "structured_profile": 32,
+        "user_profile": 1024,
+        "profile_consolidation": 1024,
+        "ask": 1024,
+        "night_weaving": 4096,
+    }
 )
 """What a model may write, by the purpose of the call. For a structured profile its schema's own
 estimate comes on top."""
@@ -262,6 +268,45 @@ class Settings:
             values.whole(1, 100_000), "The most users that one pass folds, over all namespaces."
         ),
     )
+    night_weaving_default: bool = field(
+        default=False,
+        metadata=_about(
+            values.switch,
+            "Whether looms are woven at night where neither they nor their namespaces say: `on` or "
+            "`off`. Like all `LOOM_NIGHT_WEAVING_*` it holds for all workers together, and is put "
+            "into the database by what migrates it.",
+        ),
+    )
+    night_weaving_quiet_minutes: int = field(
+        default=5,
+        metadata=_about(
+            values.whole(0, 1440),
+            "Minutes without a turn before a loom is woven, where neither it nor its namespace "
+            "says. 0: none.",
+        ),
+    )
+    night_weaving_interval_seconds: int = field(
+        default=60,
+        metadata=_about(
+            _PERIOD,
+            "Seconds between a worker's looks for looms that are due, while it finds none. What is "
+            "asked for by `looms.weave` is found at once.",
+        ),
+    )
+    night_weaving_lease_seconds: int = field(
+        default=600,
+        metadata=_about(
+            values.whole(60, 3600),
+            "Seconds a worker has for one weaving; one that died keeps its loom that long.",
+        ),
+    )
+    night_weaving_max_retire_share: float = field(
+        default=0.2,
+        metadata=_about(
+            values.share,
+            "The most of a loom's threads that weavings may retire in a day, from 0 to 1.",
+        ),
+    )
     model_base_url: str | None = field(
         default=None,
         repr=False,
@@ -278,6 +323,16 @@ class Settings:
         metadata=_about(
             values.header_text,
             "The key that is sent to that endpoint. Unset: none. It is never logged.",
+        ),
+    )
+    model_credentials: Mapping[str, str] = field(
+        default_factory=dict,
+        repr=False,
+        metadata=_about(
+            values.named_keys,
+            "Keys for that endpoint by name, as `team-a=key,team-b=key`: night weaving takes the "
+            "one that the run behind a loom's last turn names, and `LOOM_MODEL_API_KEY` where it "
+            "names none. They are never logged, and never in the database.",
         ),
     )
     model: str | None = field(
@@ -335,7 +390,7 @@ class Settings:
             "Other caps on what the model may write, by the purpose of the call, such as "
             "`structured_profile=64`. By default 32 tokens beyond a schema's own estimate for "
             "`structured_profile`, 1024 for `user_profile`, `profile_consolidation` and `ask` "
-            "(`memory.ask`).",
+            "(`memory.ask`), 4096 for `night_weaving`.",
         ),
     )
     log_level: str = field(

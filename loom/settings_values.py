@@ -79,6 +79,27 @@ def seconds(low: float, high: float) -> Callable[[str], float]:
     return parse
 
 
+def share(value: str) -> float:
+    try:
+        number = float(value)
+    except ValueError:
+        number = float("nan")
+    if not 0 <= number <= 1:  # also refuses NaN
+        raise ValueError("wants a number from 0 to 1")
+    return number
+
+
+def named_keys(value: str) -> Mapping[str, str]:
+    """A list of name=key. A key may hold `=`, neither may hold a comma."""
+    keys: dict[str, str] = {}
+    for part in value.split(","):
+        name, _, key = (each.strip() for each in part.partition("="))
+        if not name or not key or name in keys or not (key.isascii() and key.isprintable()):
+            raise ValueError("wants a list of name=key with commas in between, each name once")
+        keys[name] = key
+    return MappingProxyType(keys)
+
+
 def tokens_by_purpose(*purposes: str) -> Callable[[str], Mapping[str, int]]:
     """A list of purpose=tokens, for some of these purposes."""
 

@@ -29,6 +29,10 @@ grant execute on function loom._sha256(text) to loom_api;
 -- housekeeping_memory(integer) and _housekeeping_lock(memory); and it says where there is work, work_due(text)
 -- and user_profile_due(), and how that goes on, work_metrics().
 grant execute on function loom._now(), loom._user_lock_key(text, text) to loom_scheduler;
+-- Which looms are to be woven: weaving_due(integer, boolean); and what is old of them: housekeeping_looms(integer).
+grant execute on function loom._weaving_asked(timestamptz), loom._weaving_due(integer, timestamptz),
+  loom._night_weaving_default(), loom._night_weaving_setting(text, numeric),
+  loom._weaving_metrics(timestamptz) to loom_scheduler;
 -- What housekeeping removes changes digests, by triggers that run with its rights.
 grant execute on function loom._settle(text, text, text, timestamptz), loom._twins(loom.memory, timestamptz),
   loom._source_mark(loom.memory, loom.memory, timestamptz), loom._oldest_twin(loom.memory, timestamptz),
@@ -79,12 +83,16 @@ grant execute on function loom.worker_beat(uuid), loom.worker_gone(uuid), loom.w
   loom.housekeeping_memory(integer), loom.housekeeping_search(integer), loom.work_due(text), loom.work_claim(text, text, text, integer),
   loom.work_read(text, uuid), loom.work_used(text, text, uuid, text, text, jsonb),
   loom.work_complete(text, uuid, jsonb, jsonb),
+  loom.weaving_due(integer, boolean), loom.weaving_claim(text, uuid), loom.weaving_read(text, uuid, text, text),
+  loom.weaving_apply(text, uuid, text, text, jsonb), loom.weaving_used(text, uuid, text, jsonb),
+  loom.weaving_finish(text, uuid, text, text, integer), loom.housekeeping_looms(integer),
   loom.work_fail(text, uuid, text, text, integer), loom.work_fail_namespace(text, text, text, text),
   loom.user_profile_due(), loom.user_profile_claim(text), loom.user_profile_complete(text, uuid, jsonb),
   loom.user_profile_fail(text, uuid, text, text, integer) to loom_worker;
 grant execute on function
   loom.open_mode_set(integer), loom.open_mode_clear(), loom.service_bind(name, text), loom.service_unbind(name, text),
-  loom.attribute_tagging(boolean), loom.work_settings(text, jsonb), loom.model_daily_token_cap(bigint)
+  loom.attribute_tagging(boolean), loom.work_settings(text, jsonb), loom.model_daily_token_cap(bigint),
+  loom.night_weaving_settings(jsonb)
   to loom_owner;
 
 -- Tables: only loom_api, column by column where rows change, so that owner columns never can.
@@ -162,6 +170,23 @@ grant select, insert, update (total, last_at) on loom.work_count to loom_api;
 grant select, update (armed_until) on loom.worker_bell to loom_api;
 grant select on loom.worker_bell to loom_scheduler;
 grant select, update (rev) on loom.user_state, loom.agent_lock to loom_scheduler;
+grant select, insert, delete on loom.loom, loom.loom_thread, loom.loom_thread_version, loom.loom_turn, loom.loom_weaving,
+  loom.loom_weaving_part, loom.loom_weaving_change to loom_api;
+grant update (name, description, seeded_at, night_weaving, quiet_minutes, weaver_model, last_woven_at, last_activity_at,
+  last_activity_process_id, activity_credentials, activity_model, last_night_weaving_at, night_weaving_pending,
+  night_weaving_not_before, attempts, lease_id, leased_until, updated_at, updated_by) on loom.loom to loom_api;
+grant update (text, tags, woven_from, version, weaving_id, updated_at, updated_by, deleted_at) on loom.loom_thread to loom_api;
+grant update (woven_by) on loom.loom_turn to loom_api;
+grant update (state, started_at, ended_at, error, process_id, model, prompt_tokens, completion_tokens, added, revised, retired, dropped, reverted_at, reverted_by)
+  on loom.loom_weaving to loom_api;
+grant update (reverted) on loom.loom_weaving_change to loom_api;
+grant update (turn_ids, thread_ids, versions, read_at) on loom.loom_weaving_part to loom_api;
+grant select on loom.loom to loom_scheduler;
+grant select, delete on loom.loom_thread, loom.loom_turn, loom.loom_weaving to loom_scheduler;
+-- To lock what is to be removed.
+grant update (deleted_at) on loom.loom_thread to loom_scheduler;
+grant update (woven_by) on loom.loom_turn to loom_scheduler;
+grant update (ended_at) on loom.loom_weaving to loom_scheduler;
 
 -- What a row is found by is written by whoever writes the row: by triggers, with the writer's rights.
 grant select, insert, delete on loom.memory_text, loom.embedding_due to loom_api, loom_scheduler;

@@ -116,6 +116,29 @@ insert into loom.operation (op, function_name, role, mode, identity, fields) val
   ('erasure.request', 'erasure_request', 'viewer', 'write', '{org,user_id}', '{namespaces}'),
   ('audit.list', 'audit_list', 'admin', 'read', '{org}', '{action,limit,cursor}'),
   ('org.set_model_calls', 'org_set_model_calls', 'admin', 'write', '{org}', '{enabled}');
+insert into loom.operation (op, function_name, role, mode, identity, fields) values
+  ('looms.create', 'looms_create', 'writer', 'write', '{org,namespace}', '{namespaceId,name,description,settings}'),
+  ('looms.get', 'looms_get', 'viewer', 'read', '{org,namespace}', '{loomId}'),
+  ('looms.list', 'looms_list', 'viewer', 'read', '{org,namespace}', '{namespaceId,page,pageSize}'),
+  ('looms.update', 'looms_update', 'writer', 'write', '{org,namespace}', '{loomId,name,description,settings}'),
+  ('looms.delete', 'looms_delete', 'writer', 'write', '{org,namespace}', '{loomId}'),
+  ('looms.bind', 'looms_bind', 'writer', 'write', '{org,namespace,userId}',
+    '{namespaceId,processId,interactionId,agents,scope,scopeValue,loomId,seedFromLoomId,readScope}'),
+  ('looms.thread_add', 'looms_thread_add', 'writer', 'write', '{org,namespace,userId}', '{loomId,text,agent,tags}'),
+  ('looms.thread_list', 'looms_thread_list', 'viewer', 'read', '{org,namespace,userId}',
+    '{loomId,agent,includeDeleted,readScope,page,pageSize}'),
+  ('looms.thread_delete', 'looms_thread_delete', 'writer', 'write', '{org,namespace}', '{loomId,threadId}'),
+  ('looms.activity', 'looms_activity', 'writer', 'write', '{org,namespace,userId}',
+    '{loomId,text,agent,processId,credentials,model}'),
+  ('looms.inspection', 'looms_inspection', 'viewer', 'read', '{org,namespace,userId}', '{loomId,readScope}'),
+  ('looms.weave', 'looms_weave', 'writer', 'write', '{org,namespace}', '{loomId,dryRun}'),
+  ('looms.weaving_get', 'looms_weaving_get', 'viewer', 'read', '{org,namespace,userId}', '{loomId,weavingId,readScope}'),
+  ('looms.weaving_list', 'looms_weaving_list', 'viewer', 'read', '{org,namespace}', '{loomId,page,pageSize}'),
+  ('looms.weaving_revert', 'looms_weaving_revert', 'writer', 'write', '{org,namespace}', '{loomId,weavingId}');
+-- They lock rows of their own, which a batch does not know beforehand.
+update loom.operation set batchable = false where op ^@ 'looms.';
+-- A loom's id is enough, or the id of its namespace.
+update loom.operation set namespace_needed = false where op ^@ 'looms.';
 update loom.operation set batchable = false
 where op in ('batch', 'token.mint', 'erasure.request', 'memory.redact', 'profile.activity_record', 'memory.ask', 'model.admit',
   'model.record');
@@ -130,6 +153,9 @@ insert into loom.error_code (sqlstate, code, http_status, category, retryable) v
   ('LM004', 'UNKNOWN_OPERATION', 404, 'bad_request', false),
   ('LM101', 'WORKING_MEMORY_BLOCK_NOT_FOUND', 404, 'not_found', false),
   ('LM102', 'MEMORY_NOT_FOUND', 404, 'not_found', false),
+  ('LM103', 'LOOM_NOT_FOUND', 404, 'not_found', false),
+  ('LM104', 'THREAD_NOT_FOUND', 404, 'not_found', false),
+  ('LM105', 'WEAVING_NOT_FOUND', 404, 'not_found', false),
   ('LM201', 'STALE_WRITE', 409, 'conflict', true),
   ('LM202', 'ALREADY_EXISTS', 409, 'conflict', false),
   ('LM203', 'COUNT_MISMATCH', 409, 'conflict', false),
@@ -169,6 +195,11 @@ insert into loom.erasure_plane (place, plane, table_name, condition, by_namespac
   (45, 'work', 'build', 'user_id = $2', true, true),
   (46, 'work', 'model_usage', 'user_id = $2', true, false),
   (50, 'activity', 'profile_activity', 'user_id = $2', true, true),
+  (60, 'loom_thread', 'loom_weaving_change', 'user_id = $2', true, false),
+  (61, 'loom_thread', 'loom_weaving_part', 'user_id = $2', true, false),
+  (62, 'loom_thread', 'loom_turn', 'user_id = $2', true, true),
+  (63, 'loom_thread', 'loom_thread_version', 'user_id = $2', true, true),
+  (64, 'loom_thread', 'loom_thread', 'user_id = $2', true, true),
   -- Last, since its lock is one for all of an org.
   (90, 'idempotency', 'idempotency', $$(org, actor, op, key) in (
     select org, actor, op, key from loom.idempotency_user

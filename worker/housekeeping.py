@@ -36,6 +36,7 @@ CALL_SECONDS: Final = 90.0
 _ANSWERS = "select loom.housekeeping(%s)"
 _ROWS = "select loom.housekeeping_memory(%s)"
 _TEXTS = "select loom.housekeeping_search(%s)"
+_LOOMS = "select loom.housekeeping_looms(%s)"
 
 _PASSING = (
     psycopg.OperationalError,  # also time-outs of statement and lock, deadlocks
@@ -81,6 +82,7 @@ class Housekeeper:
         try:
             removed = await self._until(connection, _ANSWERS, ANSWERS, fewest=ANSWERS)
             removed += await self._until(connection, _ROWS, ROWS, fewest=1)
+            removed += await self._until(connection, _LOOMS, ROWS, fewest=1)
             texts = await self._until(connection, _TEXTS, ROWS, fewest=1)
         finally:
             with suppress(psycopg.Error):

@@ -47,7 +47,7 @@ _COMPLETE: Final = b"select loom.work_complete(%s, %s, %s, %s)"
 _FAIL: Final = b"select loom.work_fail(%s, %s, %s, %s, %s)"
 _FAIL_NAMESPACE: Final = b"select loom.work_fail_namespace(%s, %s, %s, %s)"
 
-_MET_LOCKS = (
+MET_LOCKS = (
     psycopg.errors.DeadlockDetected,
     psycopg.errors.LockNotAvailable,
     psycopg.errors.SerializationFailure,
@@ -133,7 +133,7 @@ class Lease:
         for tries_left in reversed(range(TRIES)):
             try:
                 row = await (await self.connection.execute(statement, parameters)).fetchone()
-            except _MET_LOCKS:
+            except MET_LOCKS:
                 if not tries_left:
                     raise
             except psycopg.OperationalError:

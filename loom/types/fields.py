@@ -154,6 +154,12 @@ class ProfiledUser(NamespaceScope, kw_only=True):
     ) = None
 
 
+class LoomUser(NamespaceScope, kw_only=True):
+    """A request that names whose threads and turns of a loom it means."""
+
+    userId: UserId | None = None
+
+
 class RunIdentity(Identity, kw_only=True):
     """A request that names whose memory it means, down to one run."""
 

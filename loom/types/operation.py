@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from loom.types.fields import (
     Identity,
+    LoomUser,
     NamespaceScope,
     OrgScope,
     ProfiledUser,
@@ -24,6 +25,7 @@ SCOPES: tuple[type[Struct], ...] = (
     RunIdentity,
     Identity,
     ProfiledUser,
+    LoomUser,
     NamespaceScope,
     UserScope,
     OrgScope,

@@ -28,12 +28,17 @@ _ALSO = {
     "old": ("content",),
     "if_match_version": ("version",),
     "expected_version": ("version",),
+    "loomId": ("id",),
+    "threadId": ("id",),
+    "weavingId": ("id",),
 }
 
 
 def prepared(document: Json) -> Json:
     """A copy of the description with links and closed answers."""
     made = copy.deepcopy(document)
+    # The routes of looms are another way to the same operations.
+    made["paths"] = {p: each for p, each in made["paths"].items() if not p.startswith("/looms")}
     operations = [each for path in made["paths"].values() for each in path.values()]
     operations = [each for each in operations if "requestBody" in each]
     for source in operations:
@@ -46,6 +51,8 @@ def taken(wanted: Collection[str], answer: Json, random: Random) -> Json:
     """Of the fields that an operation takes, those that an answer (or an item of it) has."""
     items = answer.get("items")
     found = {**answer, **random.choice(items)} if isinstance(items, list) and items else answer
+    if isinstance(answer.get("entity"), dict):
+        found = {**found, **answer["entity"]}
     body = {}
     for name in sorted(wanted):
         for candidate in (name, *_ALSO.get(name, ())):
@@ -64,6 +71,7 @@ def _links(document: Json, source: Json, targets: list[Json]) -> Iterator[tuple[
     found = set(_properties(document, _answer(source)))
     items = _properties(document, _answer(source)).get("items", {})
     found.update(_properties(document, items.get("items", {})))
+    found.update(_properties(document, _properties(document, _answer(source)).get("entity", {})))
     for target in targets:
         wanted = _properties(
             document, target["requestBody"]["content"]["application/json"]["schema"]

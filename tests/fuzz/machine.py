@@ -186,8 +186,10 @@ def _aimed(op: str, input: StepInput, random: Random) -> dict[str, Any]:
     for name in [each.name for each in fields if not each.required and random.random() < 0.4]:
         body.pop(name, None)
     link = input.transition.request_body if input.transition else None
-    answer = link.value.ok() if link is not None and isinstance(link.value, Ok) else None
-    if isinstance(answer, dict):
+    linked = link.value.ok() if link is not None and isinstance(link.value, Ok) else None
+    # A link that schemathesis thought of by itself may lead nowhere.
+    answer = linked if isinstance(linked, dict) else None
+    if answer is not None:
         names = [each.name for each in fields]
         # The whole answer came with the link.
         body = {name: each for name, each in body.items() if name in names or name not in answer}

@@ -76,6 +76,12 @@ def _absent_substring(api: Api, admin: Connection) -> Any:
     return api.call("working_memory.replace", {"old": "zz", "new": "b", "block_key": key})
 
 
+def _of_a_loom(api: Api, what: str) -> Any:
+    loom = api.call("looms.create", {"name": _key()}).json()["entity"]["id"]
+    op = {"thread": "looms.thread_delete", "weaving": "looms.weaving_get"}[what]
+    return api.call(op, {"loomId": loom, f"{what}Id": str(uuid.uuid4())})
+
+
 def _no_namespace(api: Api, admin: Connection) -> Any:
     token = mint_token(admin, org="acme", role="writer").text
     return api.call("working_memory.get", token=token)
@@ -112,6 +118,11 @@ CASES = {
             "working_memory.replace", {"old": "a", "new": "b", "block_key": _key()}
         ),
     ),
+    "LOOM_NOT_FOUND": Case(
+        404, {}, lambda api, admin: api.call("looms.get", {"loomId": str(uuid.uuid4())})
+    ),
+    "THREAD_NOT_FOUND": Case(404, {}, lambda api, admin: _of_a_loom(api, "thread")),
+    "WEAVING_NOT_FOUND": Case(404, {}, lambda api, admin: _of_a_loom(api, "weaving")),
     "STALE_WRITE": Case(409, {"current_sha256": None, "current_version": None}, _stale),
     "ALREADY_EXISTS": Case(409, {}, _exists),
     "COUNT_MISMATCH": Case(409, {"replacements": 2}, _miscounted),

@@ -223,7 +223,8 @@ def samples(api: Api) -> dict[str, float]:
 def test_o47_metrics_show_what_is_due_claimed_and_built(
     served: Api, conn: Connection, clock: Clock
 ) -> None:
-    quiet = {f"due,{FOLD}": 0, f"due_oldest_seconds,{FOLD}": 0, f"claims_total,{FOLD}": 0}
+    names = ("due", "due_oldest_seconds", "claims_total")
+    quiet = {f"{name},{kind}": 0 for name in names for kind in (FOLD, "night_weaving")}
     assert samples(served) == quiet | {
         **{f"due,{KIND}": 1, f"due_oldest_seconds,{KIND}": 0},
         f"claims_total,{KIND}": 0,

@@ -97,6 +97,14 @@ def test_an_empty_variable_counts_as_unset() -> None:
         ("LOOM_STRUCTURED_PROFILE_INTERVAL_SECONDS", "604801"),
         ("LOOM_STRUCTURED_PROFILE_BACKOFF_CAP_SECONDS", "1.5"),
         ("LOOM_STRUCTURED_PROFILE_SCAN_MAX_AGE_SECONDS", "never"),
+        ("LOOM_NIGHT_WEAVING_DEFAULT", "yes"),
+        ("LOOM_NIGHT_WEAVING_QUIET_MINUTES", "1441"),
+        ("LOOM_NIGHT_WEAVING_MAX_RETIRE_SHARE", "1.01"),
+        ("LOOM_NIGHT_WEAVING_MAX_RETIRE_SHARE", "nan"),
+        ("LOOM_MODEL_CREDENTIALS", "s3cret"),
+        ("LOOM_MODEL_CREDENTIALS", "team-a="),
+        ("LOOM_MODEL_CREDENTIALS", "team-a=s3cret,team-a=other"),
+        ("LOOM_MODEL_CREDENTIALS", "team-a=s3cret\x7f"),
     ],
 )
 def test_a_value_that_cannot_be_read_names_its_variable(name: str, value: str) -> None:
@@ -105,6 +113,12 @@ def test_a_value_that_cannot_be_read_names_its_variable(name: str, value: str) -
     assert refused.value.variable == name
     assert str(refused.value).startswith(f"{name}: wants ")
     assert value not in str(refused.value)
+
+
+def test_keys_are_named_and_not_shown() -> None:
+    given = Settings.from_environment({"LOOM_MODEL_CREDENTIALS": "a=s3cret, b = x=y=="})
+    assert given.model_credentials == {"a": "s3cret", "b": "x=y=="}
+    assert "s3cret" not in repr(given)
 
 
 def test_every_field_is_documented() -> None:

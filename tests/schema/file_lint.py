@@ -141,6 +141,7 @@ _ACROSS_ORGS = {
     # Models of vectors are of the installation.
     *("_embedding_due_count", "_embedding_given_up", "_embedding_restart", "_embedding_switch"),
     *("_embedding_remove", "embedding_model_retire"),
+    "_weaving_metrics",
 }
 
 

@@ -163,6 +163,28 @@ def test_the_settings_defaults_are_those_of_a_new_database(clean_database: Datab
         migrate(clean_database.dsn(), heeded=heeded, log=lambda _line: None)
 
 
+def test_each_setting_of_night_weaving_reaches_the_database(clean_database: Database) -> None:
+    prefix = "LOOM_NIGHT_WEAVING_"
+    told = {
+        "DEFAULT": "on",
+        "QUIET_MINUTES": "7",
+        "INTERVAL_SECONDS": "8",
+        "LEASE_SECONDS": "90",
+        "MAX_RETIRE_SHARE": "0.5",
+    }
+    settings = Settings.from_environment({f"{prefix}{name}": text for name, text in told.items()})
+    assert {f"night_weaving_{name.lower()}" for name in told} == {
+        field.name for field in fields(Settings) if field.name.startswith("night_weaving_")
+    }
+    migrate(clean_database.dsn(), heeded=Heeded.of(settings), log=lambda _line: None)
+    rows = clean_database.connect().execute(
+        "select name::text, value::text from loom.setting where name ^@ 'night_weaving_'"
+    )
+    assert dict(rows.fetchall()) == {
+        f"night_weaving_{name.lower()}": text for name, text in told.items()
+    }
+
+
 def test_each_setting_of_the_fold_reaches_its_column(clean_database: Database) -> None:
     names = {field.name for field in fields(Settings)}
     told = {"COOLDOWN_SECONDS": 7, "MEMORY_LIMIT": 8, "MAX_USERS_PER_PASS": 9}

@@ -15,6 +15,7 @@ from psycopg.types.json import Jsonb
 from tests.calls import acting_as, call, mint_token, operate, refused
 from tests.cluster import CLIENT_ROLES
 from tests.databases import Database
+from tests.sql.loom_rows import weave_rows
 from tests.sql.profile_schemas import EXAMPLE
 from tests.vectors import seed_vectors
 
@@ -65,6 +66,7 @@ def fill(conn: Connection) -> None:
         said = [{"id": "1", "text": "Call me Sam."}]
         operate(conn, "user_profile.update", signals=said, **where)
         operate(conn, "user_profile.update", signals=[{"text": "Hi"}], source="llm", **where)
+        weave_rows(conn, org, "n", "text")
         # No operation makes these rows yet.
         conn.execute(
             "insert into loom.memory_source"

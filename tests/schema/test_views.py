@@ -11,6 +11,7 @@ from psycopg.types.json import Jsonb
 
 from tests.calls import acting_as, call, mint_token, operate, refused
 from tests.cluster import CLIENT_ROLES, SERVICES
+from tests.sql.loom_rows import weave_rows
 from tests.sql.structured_profile.building import cap, model_call, used
 
 Connection = psycopg.Connection[Any]
@@ -68,6 +69,7 @@ def _fill(conn: Connection, org: str, user: str) -> dict[str, Any]:
         (org, user),
     )
     used(conn, 5, org=org)
+    weave_rows(conn, org, "n", CANARY, user)
     return operate(conn, "memory.lock", **own, memory_key=CANARY, reason=CANARY)
 
 
@@ -201,6 +203,8 @@ def test_a_users_rows_are_counted_by_plane(db: Connection) -> None:
         "work": (1, 1),
         "activity": (1, 1),
         "idempotency": (1, 1),
+        # Two threads, a version of the one that was deleted, a turn.
+        "loom_thread": (4, 2),
     }
     assert found["memory"]["characters"] == len('"shorter"')
     assert found["memory"]["oldest_at"] <= found["memory"]["newest_at"]

@@ -305,6 +305,141 @@ SENT: list[tuple[Work, str, dict[str, Any]]] = [
     ),
 ]
 
+LOOMS_SENT: list[tuple[Work, str, dict[str, Any]]] = [
+    (
+        lambda bot: bot.looms.create("plans", description="d", settings={"nightWeaving": None}),
+        "looms.create",
+        {"name": "plans", "description": "d", "settings": {"nightWeaving": None}},
+    ),
+    (
+        lambda bot: bot.looms.get("l", org="other", namespace="other"),
+        "looms.get",
+        {"loomId": "l", "org": "other", "namespace": "other"},
+    ),
+    (lambda bot: bot.looms.list(page=2, page_size=5), "looms.list", {"page": 2, "pageSize": 5}),
+    (
+        lambda bot: bot.looms.update("l", name="n", description="d", settings={}),
+        "looms.update",
+        {"loomId": "l", "name": "n", "description": "d", "settings": {}},
+    ),
+    (lambda bot: bot.looms.delete("l"), "looms.delete", {"loomId": "l"}),
+    (
+        lambda bot: bot.looms.bind(
+            "input",
+            interaction_id="i",
+            process_id="p",
+            scope_value="v",
+            seed_from_loom_id="s",
+            read_scope="namespace",
+            user_id="u-1",
+        ),
+        "looms.bind",
+        {
+            "scope": "input",
+            "interactionId": "i",
+            "processId": "p",
+            "scopeValue": "v",
+            "seedFromLoomId": "s",
+            "readScope": "namespace",
+            "userId": "u-1",
+            "agents": [OWN["agent"]],
+        },
+    ),
+    (
+        lambda bot: bot.looms.bind(loom_id="l", agents=["a", "b"]),
+        "looms.bind",
+        {"loomId": "l", "agents": ["a", "b"]},
+    ),
+    (
+        lambda bot: bot.looms.add_thread("l", "text", agent="a", tags=("t",), user_id="u-1"),
+        "looms.thread_add",
+        {"loomId": "l", "text": "text", "agent": "a", "tags": ["t"], "userId": "u-1"},
+    ),
+    # Shared, though the agent has a name.
+    (
+        lambda bot: bot.looms.add_thread("l", "text"),
+        "looms.thread_add",
+        {"loomId": "l", "text": "text"},
+    ),
+    (
+        lambda bot: bot.looms.threads(
+            "l", agent="-", include_deleted=True, read_scope="own_user", page=1, page_size=2
+        ),
+        "looms.thread_list",
+        {
+            "loomId": "l",
+            "agent": "-",
+            "includeDeleted": True,
+            "readScope": "own_user",
+            "page": 1,
+            "pageSize": 2,
+        },
+    ),
+    (
+        lambda bot: bot.looms.delete_thread("l", "t"),
+        "looms.thread_delete",
+        {"loomId": "l", "threadId": "t"},
+    ),
+    (
+        lambda bot: bot.looms.activity(
+            "l", "text", process_id="p", credentials="c", model="m", user_id="u-1"
+        ),
+        "looms.activity",
+        {
+            "loomId": "l",
+            "text": "text",
+            "agent": OWN["agent"],
+            "processId": "p",
+            "credentials": "c",
+            "model": "m",
+            "userId": "u-1",
+        },
+    ),
+    (
+        lambda bot: bot.looms.inspection("l", read_scope="namespace"),
+        "looms.inspection",
+        {"loomId": "l", "readScope": "namespace"},
+    ),
+    (
+        lambda bot: bot.looms.weave("l", dry_run=True),
+        "looms.weave",
+        {"loomId": "l", "dryRun": True},
+    ),
+    (
+        lambda bot: bot.looms.weaving("l", "w", read_scope="namespace"),
+        "looms.weaving_get",
+        {"loomId": "l", "weavingId": "w", "readScope": "namespace"},
+    ),
+    (
+        lambda bot: bot.looms.weavings("l", page=1, page_size=2),
+        "looms.weaving_list",
+        {"loomId": "l", "page": 1, "pageSize": 2},
+    ),
+    (
+        lambda bot: bot.looms.revert("l", "w"),
+        "looms.weaving_revert",
+        {"loomId": "l", "weavingId": "w"},
+    ),
+]
+
+
+@pytest.mark.parametrize(("work", "op", "sent"), LOOMS_SENT, ids=[op for _, op, _ in LOOMS_SENT])
+def test_each_method_of_looms_sends_its_fields_and_the_agents_place(
+    work: Work, op: str, sent: dict[str, Any]
+) -> None:
+    script = Script(OK)
+    ask(script, work)
+    assert script.requests[0].url.path == OPERATIONS[op].path
+    place = {name: OWN[name] for name in ("org", "namespace")}
+    assert script.body() == {**place, **sent}
+
+
+def test_an_agent_of_one_user_means_its_threads_and_turns() -> None:
+    script = Script(OK)
+    ask(script, lambda bot: bot.looms.threads("l"), user_id="u-1")
+    assert script.body()["userId"] == "u-1"
+    assert "user_id" not in script.body()
+
 
 @pytest.mark.parametrize(("work", "op", "sent"), SENT, ids=[op for _, op, _ in SENT])
 def test_each_method_sends_its_fields_and_the_agents_ids(
@@ -322,11 +457,11 @@ def test_each_method_sends_its_fields_and_the_agents_ids(
 def test_every_field_of_an_operation_has_its_parameter() -> None:
     """What a method cannot say would be there only by `bot.client`."""
     by_op: dict[str, set[str]] = {}
-    for _, op, sent in SENT:
+    for _, op, sent in [*SENT, *LOOMS_SENT]:
         by_op.setdefault(op, set()).update(sent)
     for op, said in by_op.items():
         own = set(OPERATIONS[op].request.__struct_fields__) - set(OPERATIONS[op].identity)
-        assert own - said <= {"until"}, op
+        assert own - said <= {"until", "namespaceId"}, op
 
 
 @pytest.mark.parametrize("plane", ["memory", "profile"])

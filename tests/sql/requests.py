@@ -10,10 +10,15 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
-from tests.calls import Answer
+from tests.calls import Answer, Connection, operate
 from tests.sql.profile_schemas import EXAMPLE
 
 _PLACE = {"org": "acme", "namespace": "main"}
+
+LOOM = "3f2b8c1e-5d4a-4e6b-9c7d-2a1b0c9d8e7f"
+THREAD = "3f2b8c1e-5d4a-4e6b-9c7d-2a1b0c9d8e80"
+WEAVING = "3f2b8c1e-5d4a-4e6b-9c7d-2a1b0c9d8e81"
+"""Of the loom that `woven` makes."""
 
 VALID: dict[str, Answer] = {
     "working_memory.set": {**_PLACE, "content": "text"},
@@ -71,10 +76,52 @@ VALID: dict[str, Answer] = {
     "user_profile.reset": {**_PLACE, "user_id": "u1"},
     "user_profile.delete": {**_PLACE, "user_id": "u1"},
     "erasure.request": {"org": "acme", "user_id": "u1"},
+    "looms.create": {**_PLACE, "name": "new loom"},
+    "looms.get": {**_PLACE, "loomId": LOOM},
+    "looms.list": _PLACE,
+    "looms.update": {**_PLACE, "loomId": LOOM},
+    "looms.delete": {**_PLACE, "loomId": LOOM},
+    "looms.bind": {**_PLACE, "loomId": LOOM},
+    "looms.thread_add": {**_PLACE, "loomId": LOOM, "text": "text"},
+    "looms.thread_list": {**_PLACE, "loomId": LOOM},
+    "looms.thread_delete": {**_PLACE, "loomId": LOOM, "threadId": THREAD},
+    "looms.activity": {**_PLACE, "loomId": LOOM, "text": "text"},
+    "looms.inspection": {**_PLACE, "loomId": LOOM},
+    "looms.weave": {**_PLACE, "loomId": LOOM},
+    "looms.weaving_get": {**_PLACE, "loomId": LOOM, "weavingId": WEAVING},
+    "looms.weaving_list": {**_PLACE, "loomId": LOOM},
+    "looms.weaving_revert": {**_PLACE, "loomId": LOOM, "weavingId": WEAVING},
     "audit.list": {"org": "acme"},
     "org.set_model_calls": {"org": "acme", "enabled": True},
 }
-"""Per operation a request with no more than it needs; replace wants a live block `live`: `old`."""
+"""Per operation a request with no more than it needs; replace wants a live block `live`: `old`,
+looms want what `woven` makes."""
+
+
+def woven(conn: Connection, org: str = "acme", namespace: str = "main") -> None:
+    """A loom with a thread and a weaving that is done, under the ids that requests here name."""
+    operate(conn, "namespace.update", org=org, namespace=namespace)
+    place = {"org": org, "namespace": namespace, "loom": LOOM, "at": "2026-10-26T12:00:00Z"}
+    conn.execute(
+        "insert into loom.loom (org, namespace, loom_id, name, created_at, created_by,"
+        " updated_at, updated_by)"
+        " values (%(org)s, %(namespace)s, %(loom)s, 'a loom', %(at)s, 'x', %(at)s, 'x')",
+        place,
+    )
+    conn.execute(
+        "insert into loom.loom_thread (org, namespace, loom_id, thread_id, user_id, agent, text,"
+        " created_at, created_by, updated_at, updated_by)"
+        " values (%(org)s, %(namespace)s, %(loom)s, %(thread)s, '-', '-', 'a thread', %(at)s, 'x',"
+        " %(at)s, 'x')",
+        {**place, "thread": THREAD},
+    )
+    conn.execute(
+        "insert into loom.loom_weaving (org, namespace, loom_id, weaving_id, cause, dry_run, state,"
+        " requested_at, requested_by) values (%(org)s, %(namespace)s, %(loom)s, %(weaving)s,"
+        " 'night', false, 'done', %(at)s, 'x')",
+        {**place, "weaving": WEAVING},
+    )
+
 
 REQUIRED: dict[str, tuple[str, ...]] = {
     "working_memory.set": ("content",),
@@ -107,6 +154,19 @@ REQUIRED: dict[str, tuple[str, ...]] = {
     "user_profile.apply": ("delta",),
     "user_profile.put": ("profile",),
     "org.set_model_calls": ("enabled",),
+    "looms.create": ("name",),
+    "looms.get": ("loomId",),
+    "looms.update": ("loomId",),
+    "looms.delete": ("loomId",),
+    "looms.thread_add": ("loomId", "text"),
+    "looms.thread_list": ("loomId",),
+    "looms.thread_delete": ("loomId", "threadId"),
+    "looms.activity": ("loomId", "text"),
+    "looms.inspection": ("loomId",),
+    "looms.weave": ("loomId",),
+    "looms.weaving_get": ("loomId", "weavingId"),
+    "looms.weaving_list": ("loomId",),
+    "looms.weaving_revert": ("loomId", "weavingId"),
 }
 
 

@@ -11,7 +11,7 @@ import pytest
 from loom.types import OPERATIONS
 from tests.calls import acting_as, operate, refused
 from tests.sql.doors import as_service, wm
-from tests.sql.requests import VALID
+from tests.sql.requests import VALID, woven
 
 Connection = psycopg.Connection[Any]
 
@@ -70,6 +70,7 @@ def prepare(conn: Connection) -> None:
     wm(conn, "set", agent=None, content="old", block_key="live")
     operate(conn, "memory.set", **place, memory_key="fact", value="old")
     operate(conn, "profile.set", **place, label="persona", value="old")
+    woven(conn)
 
 
 # Whom an erasure lets through is not a matter of rank: tests/sql/erasure.

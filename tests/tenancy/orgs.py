@@ -12,6 +12,7 @@ from psycopg import sql
 from psycopg.types.json import Jsonb
 
 from tests.calls import Token, mint_token, operate
+from tests.sql.loom_rows import weave_rows
 from tests.sql.profile_schemas import EXAMPLE
 from tests.vectors import seed_vectors
 
@@ -140,6 +141,7 @@ def _seed_memory(conn: Connection, name: str, canary: str) -> list[str]:
         (name, canary, Jsonb([told])),
     )
     seed_vectors(conn, name)
+    woven = weave_rows(conn, name, "a", canary)
     # What a pass does for a namespace with something to build.
     conn.execute(
         "insert into loom.pass_share (org, namespace, kind, share, share_left)"
@@ -155,7 +157,7 @@ def _seed_memory(conn: Connection, name: str, canary: str) -> list[str]:
         (canary, name),
     )
     rows = conn.execute("select memory_id::text from loom.memory where org = %s", (name,))
-    return [memory_id for (memory_id,) in rows.fetchall()]
+    return [woven, *(memory_id for (memory_id,) in rows.fetchall())]
 
 
 def seed_all(conn: Connection) -> list[Org]:
@@ -190,6 +192,8 @@ def text_of(answer: object) -> str:
     """An answer as one text, with no character escaped."""
     return json.dumps(answer, ensure_ascii=False)
 
+
+NO_ID = "00000000-0000-0000-0000-000000000000"
 
 OWN_FIELDS: dict[str, list[Answer]] = {
     "working_memory.set": [{"content": "attack"}, {"content": "attack", "block_key": "a%"}],
@@ -282,6 +286,21 @@ OWN_FIELDS: dict[str, list[Answer]] = {
     "user_profile.render": [{}, {"format": "xml"}],
     "user_profile.reset": [{}],
     "user_profile.delete": [{}],
+    "looms.create": [{"name": "attack"}, {"namespaceId": NO_ID, "name": "attack"}],
+    "looms.get": [{}],
+    "looms.list": [{"pageSize": 200}, {"namespaceId": NO_ID}],
+    "looms.update": [{"name": "renamed", "settings": {"nightWeaving": True}}],
+    "looms.delete": [{}],
+    "looms.bind": [{"readScope": "namespace"}, {"agents": ["a", "%"]}],
+    "looms.thread_add": [{"text": "attack"}],
+    "looms.thread_list": [{"readScope": "namespace", "includeDeleted": True, "pageSize": 200}],
+    "looms.thread_delete": [{"threadId": NO_ID}],
+    "looms.activity": [{"text": "attack"}],
+    "looms.inspection": [{"readScope": "namespace"}, {}],
+    "looms.weave": [{}, {"dryRun": True}],
+    "looms.weaving_get": [{"weavingId": NO_ID, "readScope": "namespace"}],
+    "looms.weaving_list": [{"pageSize": 200}],
+    "looms.weaving_revert": [{"weavingId": NO_ID}],
     "erasure.request": [{}],
     "audit.list": [{"limit": 200}],
     "org.set_model_calls": [{"enabled": False}],
@@ -289,6 +308,34 @@ OWN_FIELDS: dict[str, list[Answer]] = {
     "batch": [],  # of all the others
 }
 """Own fields of attempts, by operation. An operation that is not here fails the tests."""
+
+WITHOUT_LOOM = {"looms.create", "looms.list"}
+
+
+def woven_ids(conn: Connection, org: str) -> list[Answer]:
+    """Ids of two other orgs' looms, threads, weavings and namespaces; none where there are none."""
+    rows = conn.execute(
+        "select distinct on (loom.org) loom.loom_id::text, thread_id::text,"
+        " loom_weaving.weaving_id::text, namespace_id::text from loom.loom"
+        " join loom.loom_thread using (org, loom_id)"
+        " join loom.loom_weaving using (org, loom_id)"
+        " join loom.namespace on namespace.org = loom.org and namespace.name = loom.namespace"
+        " where loom.org <> %s order by loom.org limit 2",
+        (org,),
+    ).fetchall()
+    names = ("loomId", "threadId", "weavingId", "namespaceId")
+    return [dict(zip(names, row, strict=True)) for row in rows]
+
+
+def of_others(op: str, own: Answer, others: list[Answer]) -> list[Answer]:
+    """Fields of a looms operation with the ids of others in them, or none of these."""
+    if op in WITHOUT_LOOM:
+        named = others if "namespaceId" in own else []
+        return [own] + [{**own, "namespaceId": other["namespaceId"]} for other in named]
+    return [{**own, "loomId": NO_ID}] + [
+        {**own, "loomId": other["loomId"], **{name: other[name] for name in own if name in other}}
+        for other in others
+    ]
 
 
 def attempts(conn: Connection, org: str, token_ids: list[str]) -> Iterator[tuple[str, Answer]]:
@@ -303,6 +350,9 @@ def attempts(conn: Connection, org: str, token_ids: list[str]) -> Iterator[tuple
         fields = OWN_FIELDS[op]
         if op == "token.revoke":
             fields = [{"token_id": token_id} for token_id in token_ids]
+        if op.startswith("looms."):
+            others = woven_ids(conn, org)
+            fields = [each for own in fields for each in of_others(op, own, others)]
         named = [field for field in identity if field != "org"]
         for own in fields:
             for value in ATTEMPTS if named else ("",):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from psycopg.types.json import Jsonb
 
-from tests.tenancy.orgs import OWN_FIELDS, Answer, Connection
+from tests.tenancy.orgs import OWN_FIELDS, Answer, Connection, of_others
 
 SERVICES = {"loom_test_viewer": 1, "loom_test_writer": 2, "loom_test_admin": 3}
 """The services' logins with the rank of their roles."""
@@ -28,6 +28,8 @@ def own_fields(op: str) -> list[Answer]:
         return [{"token_id": NO_TOKEN}]
     if op == "batch":
         return [{"requests": [{"op": "namespace.list"}]}]
+    if op.startswith("looms."):
+        return [each for own in OWN_FIELDS[op] for each in of_others(op, own, [])]
     return OWN_FIELDS[op]
 
 
@@ -54,7 +56,7 @@ def refusals_of(op: str) -> set[str]:
         "model.admit": {"LM302"},
         "model.record": {"LM302"},
     }
-    return apart.get(op, {"LM101", "LM102", "LM403"})
+    return apart.get(op, {"LM101", "LM102", "LM103", "LM403"})
 
 
 def execute(conn: Connection, op: str, request: Answer, key: str | None = None) -> Answer:

@@ -394,5 +394,5 @@ def test_without_a_model_nothing_is_done_and_it_is_said_once(
         assert [each.levelname for each in told_of] == ["INFO"] * 3
         url = "http://127.0.0.1:1/v1"
         assert asyncio.run(kinds(model="m", model_base_url=url)) == [
-            *("structured_profile", "profile_consolidation", "user_profile")
+            *("structured_profile", "profile_consolidation", "user_profile", "night_weaving")
         ]

@@ -25,7 +25,10 @@ begin
     return query
     select p_caller.user_id, coalesce(p_caller.namespace, '')
     union
-    select coalesce(p_answer ->> 'user_id', p_caller.user_id), coalesce(p_caller.namespace, '');
+    select coalesce(p_answer ->> 'user_id', p_caller.user_id), coalesce(p_caller.namespace, '')
+    union
+    -- A bind may tell threads of anyone.
+    select '*', '*' where loom._string(p_request, 'readScope') = 'namespace';
   end if;
 end
 $$;

@@ -27,7 +27,7 @@ begin
   end if;
   if p_op.takes_user then
     p_caller.user_id := loom._within(p_caller.bound_user,
-      coalesce(loom._identifier(p_request, 'user_id'), p_caller.bound_user, '-'), v_write, 'user_id');
+      coalesce(loom._identifier(p_request, p_op.user_field), p_caller.bound_user, '-'), v_write, p_op.user_field);
   end if;
   if p_op.takes_session then
     p_caller.session_id := loom._within(p_caller.bound_session,

@@ -23,7 +23,7 @@ begin
   end if;
   -- Before the stored answer is touched: an erasure holds the users when it looks for answers.
   perform pg_advisory_xact_lock_shared(loom._user_lock_key(v_org, user_id)) from unnest(v_users) as user_id;
-  if p_op = 'batch' then
+  if p_op = 'batch' or loom._string(p_request, 'readScope') = 'namespace' then
     -- What it read may be anyone's: an erasure or redaction beside it waits until its answer can be seen.
     perform pg_advisory_xact_lock_shared(loom._user_lock_key(v_org, '*'));
   end if;

@@ -6,6 +6,7 @@ from psycopg import sql
 
 from tests.calls import Answer, Connection, operate
 from tests.sql.doors import execute
+from tests.sql.loom_rows import weave_rows
 from tests.sql.worker_rows import worker_writes
 
 PLANES = (
@@ -17,6 +18,8 @@ _TABLES = (
     *("working_memory", "memory", "memory_version", "memory_source"),
     *("profile_activity", "idempotency_user", "build", "model_usage"),
     *("user_profile", "user_profile_version", "user_profile_signal", "user_profile_task"),
+    *("loom_thread", "loom_thread_version", "loom_turn"),
+    *("loom_weaving_part", "loom_weaving_change"),
 )
 
 
@@ -59,6 +62,7 @@ def fill(conn: Connection, user: str, *, namespace: str = "main", org: str = "ac
             operate(conn, "user_profile.apply", **whom, delta={"summary": text})
             operate(conn, "user_profile.update", **whom, signals=said, source="llm")
         operate(conn, "user_profile.reset", **whom)
+    weave_rows(conn, org, namespace, text, user)
     key = f"{user} {namespace}"
     execute(conn, "memory.set", key=key, **place, memory_key="kept", value=text)
     return {
@@ -74,6 +78,8 @@ def fill(conn: Connection, user: str, *, namespace: str = "main", org: str = "ac
         # What the worker is to build of the user; user `-` has no profile of its own.
         "work": 0 if user == "-" else 1,
         "activity": 1,
+        # Not counted either: what a weaving read and changed.
+        "loom_thread": 4,
         "idempotency": 1,
     }
 

@@ -37,6 +37,11 @@ def _keep_rows_of(conn: Connection, table: str) -> None:
         ("profile_activity", "activity"),
         ("build", "work"),
         ("model_usage", "work"),
+        ("loom_thread", "loom_thread"),
+        ("loom_thread_version", "loom_thread"),
+        ("loom_turn", "loom_thread"),
+        ("loom_weaving_part", "loom_thread"),
+        ("loom_weaving_change", "loom_thread"),
         ("idempotency", "idempotency"),
     ],
 )

@@ -1,0 +1,10 @@
+create or replace function loom._loom_told_name(p_loom loom.loom) returns text
+language plpgsql immutable
+set search_path = loom, pg_temp
+as $$
+begin
+  return case when p_loom.scope_key is null and p_loom.process_id is null then p_loom.name end;
+end
+$$;
+comment on function loom._loom_told_name(loom.loom) is
+  'The name by which a prompt speaks of a loom; null for one that a scope or a run made, whose name is an id and would be another in each prompt.';
