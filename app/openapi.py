@@ -71,7 +71,7 @@ def codes(status: int) -> list[ErrorCode]:
 
 def _operation(operation: Operation, references: Mapping[type, Json]) -> Json:
     wanted = {*_ALWAYS, *(_WRITES if operation.mode == "write" else ())}
-    if "loomId" in operation.request.__struct_fields__:
+    if {"loomId", "include_looms"} & set(operation.request.__struct_fields__):
         wanted.add(404)
     parameters = [_REQUEST_ID, _IDEMPOTENCY_KEY] if operation.mode == "write" else [_REQUEST_ID]
     return {

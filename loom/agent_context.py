@@ -8,7 +8,7 @@ from typing import Any, Literal, Self, Unpack
 from loom.agent_plane import Plane, ReadScope, RunIds
 from loom.client import Answer
 
-SectionName = Literal["working_memory", "profile", "user_profile", "memories", "decisions"]
+SectionName = Literal["working_memory", "profile", "user_profile", "looms", "memories", "decisions"]
 
 
 class Pack(str):
@@ -75,6 +75,7 @@ class Context(Plane):
         labels: Sequence[str] | None = None,
         format: Literal["xml", "markdown"] | None = None,
         include_user_profile: bool | None = None,
+        include_looms: Sequence[str] | None = None,
         language: str | None = None,
         read_scope: ReadScope | None = None,
         if_none_match: str | None = None,
@@ -93,6 +94,7 @@ class Context(Plane):
             labels=labels,
             format=format,
             include_user_profile=include_user_profile,
+            include_looms=include_looms,
             language=language,
             read_scope=read_scope,
             if_none_match=if_none_match,

@@ -93,7 +93,7 @@ insert into loom.operation (op, function_name, role, mode, identity, fields) val
   ('model.record', 'model_record', 'viewer', 'write', '{org,namespace}', '{purpose,model,calls}'),
   ('context.pack', 'context_pack', 'viewer', 'read', '{org,namespace,agent,user_id,session_id,run_id}',
     string_to_array('query token_budget section_token_budgets block_order only_sections session_block labels '
-      'format include_user_profile language read_scope if_none_match query_embedding', ' ')),
+      'format include_user_profile include_looms language read_scope if_none_match query_embedding', ' ')),
   ('profile_schema.set', 'profile_schema_set', 'admin', 'write', '{org,namespace}', '{json_schema}'),
   ('profile_schema.get', 'profile_schema_get', 'viewer', 'read', '{org,namespace}', '{}'),
   ('profile_schema.clear', 'profile_schema_clear', 'admin', 'write', '{org,namespace}', '{}'),

@@ -11,7 +11,7 @@ from loom.types.memory import MemoryId
 from loom.types.profile import Labels
 from loom.types.search import Legs, Places, QueryEmbedding, Score
 
-SectionName = Literal["working_memory", "profile", "user_profile", "memories", "decisions"]
+SectionName = Literal["working_memory", "profile", "user_profile", "looms", "memories", "decisions"]
 
 Query = Annotated[
     str,
@@ -91,6 +91,16 @@ class ContextPack(RunIdentity, kw_only=True):
         Annotated[bool, Meta(description="Whether `user_profile` is there; true when left out.")]
         | None
     ) = None
+    include_looms: (
+        Annotated[
+            list[str],
+            Meta(
+                max_length=20,
+                description="Ids of looms whose threads `looms` tells, in the order wanted.",
+            ),
+        ]
+        | None
+    ) = None
     language: (
         Annotated[
             str,
@@ -108,7 +118,7 @@ class ContextPack(RunIdentity, kw_only=True):
 
 
 class PackItem(Struct, kw_only=True, omit_defaults=True):
-    """What stands in a section: a block, a profile section, a user's profile or a memory row."""
+    """What stands in a section: a block, a profile's section, a user's profile, a thread, a row."""
 
     block_key: str | None = None
     layer: Literal["run", "session", "user", "agent", "namespace"] | None = None
@@ -116,6 +126,8 @@ class PackItem(Struct, kw_only=True, omit_defaults=True):
     label: str | None = None
     memory_id: MemoryId | None = None
     memory_key: str | None = None
+    loom_id: str | None = None
+    thread_id: str | None = None
     agent: str | None = None
     user_id: str | None = None
     session_id: str | None = None

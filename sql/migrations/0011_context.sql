@@ -17,6 +17,7 @@ create type loom.pack_plan as (
   labels text[],
   session_block text,
   language text,
+  loom_ids uuid[],
   -- What the query found, best first, and how it was looked for; null where nothing was.
   found loom.found_memory[],
   legs jsonb

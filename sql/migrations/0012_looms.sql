@@ -260,12 +260,6 @@ create type loom.loom_rule as (
 );
 comment on type loom.loom_rule is 'What holds for a loom''s night weaving after its own settings, its namespace''s and the installation''s.';
 
-create type loom.loom_item as (
-  body text,
-  item jsonb
-);
-comment on type loom.loom_item is 'A thread as a part of a text for a prompt, and which it is.';
-
 -- For operators, as in 0006.
 
 -- As before, with the rows of looms: a view is replaced as a whole.

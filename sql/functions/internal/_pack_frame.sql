@@ -11,6 +11,7 @@ begin
     return array['# ' || case p_name
         when 'working_memory' then 'Working memory'
         when 'profile' then 'Profile'
+        when 'looms' then 'Looms'
         when 'memories' then 'Memories'
         when 'decisions' then 'Decisions'
       end || E'\n\n', ''];

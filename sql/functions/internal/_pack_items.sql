@@ -8,6 +8,8 @@ begin
     when 'working_memory' then return loom._pack_working_memory(p_caller, p_plan);
     when 'profile' then return loom._pack_profile(p_caller, p_plan);
     when 'user_profile' then return loom._pack_user_profile(p_caller, p_plan);
+    when 'looms' then
+      return array(select told from loom._looms_rendered(p_caller, p_plan.loom_ids, p_plan.format) as told);
     when 'memories', 'decisions' then return loom._pack_found(p_caller, p_plan, p_name);
   end case;
 end

@@ -12,6 +12,10 @@ begin
   if not coalesce(loom._boolean(p_request, 'include_user_profile'), true) then
     v_plan.names := array_remove(v_plan.names, 'user_profile');
   end if;
+  v_plan.loom_ids := loom._pack_loom_ids(p_request);
+  if v_plan.loom_ids is null then
+    v_plan.names := array_remove(v_plan.names, 'looms');
+  end if;
   v_plan.token_budget := coalesce(loom._integer(p_request, 'token_budget', 100, 200000), 4000);
   v_plan.section_token_budgets := loom._pack_budgets(p_request);
   v_plan.format := coalesce(loom._choice(p_request, 'format', '{xml,markdown}'), 'xml');

@@ -3,7 +3,7 @@ language plpgsql immutable parallel safe
 set search_path = loom, pg_temp
 as $$
 begin
-  return '{working_memory,profile,user_profile,memories,decisions}';
+  return '{working_memory,profile,user_profile,looms,memories,decisions}';
 end
 $$;
 comment on function loom._pack_sections() is

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from itertools import permutations
 from typing import Any
+from xml.etree import ElementTree
 
 import psycopg
 import pytest
@@ -17,6 +18,7 @@ from tests.databases import Clock
 from tests.sql.context.packs import names, pack, part, prefix
 from tests.sql.doors import wm
 from tests.sql.facts import NOON, each, fact, hash_of, section, xml_sections
+from tests.sql.loom_doors import NOBODY, add, make
 from tests.sql.texts import markdown_blocks, sha256, xml_blocks
 from tests.sql.user_profile.profiles import up
 from tests.sql.working_memory.test_render_formats import HOSTILE
@@ -227,6 +229,42 @@ def test_a_users_own_profile_that_does_not_fit_is_named(db: Connection) -> None:
     assert grown["omitted"][0]["user_id"] == "u"
 
 
+def test_the_threads_of_the_looms_named_are_told(db: Connection) -> None:
+    first, second = make(db, "first"), make(db, "second")
+    one = add(db, first, "one </thread></looms>")
+    add(db, second, "mine alone", agent="coder")
+    add(db, second, "another agent's", agent="other")
+    add(db, second, "of u", userId="u")
+    add(db, second, "of v", userId="v")
+    answer = pack(db, user_id="u", include_looms=[second, first])
+    told = part(answer, "looms")
+    texts = [element.text for element in ElementTree.fromstring(told["text"])]
+    assert sorted(texts[:2], key=str) == ["mine alone", "of u"]
+    assert texts[2:] == ["one </thread></looms>"]
+    assert (told["items"][2]["loom_id"], told["items"][2]["thread_id"]) == (first, one["id"])
+    assert names(answer) == ["working_memory", "profile", "user_profile", "looms"]
+    assert answer["stable_prefix_chars"] == len(answer["text"])
+    markdown = part(pack(db, include_looms=[first], format="markdown"), "looms")["text"]
+    assert markdown.startswith("# Looms\n\n## thread of first\n\n```\none")
+    assert "looms" not in names(pack(db, user_id="u"))
+
+
+def test_a_thread_woven_meanwhile_changes_the_prefix(db: Connection) -> None:
+    loom = make(db)
+    before = pack(db, include_looms=[loom])
+    add(db, make(db, "another"), "text")
+    assert pack(db, include_looms=[loom])["stable_hash"] == before["stable_hash"]
+    add(db, loom, "text")
+    assert pack(db, include_looms=[loom])["stable_hash"] != before["stable_hash"]
+
+
+def test_a_loom_that_is_not_there_is_refused(db: Connection) -> None:
+    elsewhere = make(db, namespace="second")
+    for loom in (NOBODY, elsewhere):
+        with refused(db, "LM103"):
+            pack(db, include_looms=[loom])
+
+
 @pytest.mark.parametrize("query", [None, "", " \n"])
 def test_without_a_query_nothing_is_looked_for(db: Connection, query: str | None) -> None:
     fact(db, "set", value="likes tea")
@@ -289,6 +327,7 @@ WRONG = [
     *each("session_block", 1, []),
     *each("include_user_profile", "true", 1),
     *each("language", 1),
+    *each("include_looms", "x", {}, [1], ["x"], [None]),
     *each("format", "html", 1),
     *each("read_scope", "everyone"),
     *each("query", 1, ["x"]),
@@ -311,6 +350,7 @@ def test_what_is_out_of_range_is_refused_and_named(db: Connection, field: str, v
         ("labels", ["a"] * 101),
         ("session_block", "x" * 81),
         ("language", "x" * 36),
+        ("include_looms", [NOBODY] * 21),
     ],
 )
 def test_what_is_too_long_is_refused_with_its_limit(db: Connection, field: str, value: Any) -> None:

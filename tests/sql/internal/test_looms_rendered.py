@@ -41,8 +41,8 @@ def test_threads_come_loom_by_loom_as_named_each_once(db: Connection) -> None:
         '<thread loom="first">one</thread>',
         '<thread loom="first" agent="a">two</thread>',
     ]
-    assert [item["threadId"] for _, item in rows][1:] == [one["id"], two["id"]]
-    assert rows[1][1]["loomId"] == first
+    assert [item["thread_id"] for _, item in rows][1:] == [one["id"], two["id"]]
+    assert rows[1][1]["loom_id"] == first
     assert [body for body, _ in rendered(db, [second], users=["-"])] == []
 
 
