@@ -44,6 +44,8 @@ CHECKS: list[CheckFunction] = [
     response_schema_conformance,
 ]
 SECONDS = 20.0
+MAKES = {"looms.create": "loomId", "looms.thread_add": "threadId", "looms.weave": "weavingId"}
+"""Operations by the field in which others take the id of what they make."""
 STEPS = 25
 
 
@@ -125,6 +127,8 @@ def _machine(
     before_each: Callable[[], None],
 ) -> type[APIStateMachine]:
     sent: deque[dict[str, Any]] = deque(maxlen=20)
+    # What is named by an id that nothing but its making tells is rarely met by following links.
+    made: dict[str, deque[dict[str, str]]] = {}
 
     class Machine(base):  # type: ignore[misc, valid-type]
         def setup(self) -> None:
@@ -135,6 +139,9 @@ def _machine(
             op = str(case.operation.definition.raw.get("operationId", case.operation.path))
             if isinstance(case.body, dict):
                 case.body = _aimed(op, input, random)
+                # What a deletion takes is there no more for the others.
+                if random.random() < (0.2 if op == "looms.delete" else 0.9):
+                    case.body.update(_one_made(made, case.body, random))
                 if "requests" in case.body and sent and random.random() < 0.8:
                     case.body["requests"] = random.choices(sent, k=random.randint(1, 5))
                 sent.append({"op": op, **case.body})
@@ -143,6 +150,12 @@ def _machine(
             response = case.call(session=session, headers=headers, timeout=SECONDS)
             self.after_call(response, case)
             findings.answers[op, response.status_code] += 1
+            if op in MAKES and response.status_code == 200:
+                entity = json.loads(response.content)["entity"]
+                ids = {MAKES[op]: entity["id"]}
+                if "loomId" in entity:
+                    ids["loomId"] = entity["loomId"]
+                made.setdefault(MAKES[op], deque(maxlen=5)).append(ids)
             for trouble in _troubles(case, response, self.recorder):
                 sent_as = f"as {caller}: {case.as_curl_command()[:2000]}"
                 example = f"{sent_as}\n    {response.text[:1000]}"
@@ -202,6 +215,16 @@ def _aimed(op: str, input: StepInput, random: Random) -> dict[str, Any]:
     if "namespace" in operation.identity and random.random() < 0.9:
         body["namespace"] = "n"
     return body
+
+
+def _one_made(
+    made: dict[str, deque[dict[str, str]]], body: dict[str, Any], random: Random
+) -> dict[str, str]:
+    """The ids of one thing that was made, and of the loom it is in."""
+    for name in ("weavingId", "threadId", "loomId"):
+        if name in body and made.get(name):
+            return random.choice(made[name])
+    return {}
 
 
 def _leaks(response: schemathesis.Response, sent: Any) -> list[str]:
