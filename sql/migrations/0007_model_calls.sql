@@ -78,21 +78,6 @@ create policy setting_scheduling on loom.setting for select to loom_scheduler us
 
 -- For operators, as the views before: ids, codes and numbers of every org, and no text of a user.
 
-create view loom.v_builds as
-select building.org::text, building.namespace::text, building.kind::text, building.user_id::text, building.built_at,
-  building.built_count as sources, building.row_state::text,
-  building.built_sha256 is not distinct from schema.schema_sha256 as schema_current,
-  (building.built_digest, building.built_count) is not distinct from (state.source_digest, state.source_count)
-    and (state.next_change_at <= now()) is not true as sources_current,
-  building.tried_at, building.attempts, building.last_error::text, building.lease_id, building.leased_until
-from loom.build as building
-left join loom.profile_schema as schema on schema.org = building.org and schema.namespace = building.namespace
-left join loom.user_state as state
-  on state.org = building.org and state.namespace = building.namespace and state.user_id = building.user_id
-where building.built_at is not null or building.lease_id is not null;
-comment on view loom.v_builds is
-  'What was built, and what is being built: when, from how many sources, whether these and the schema are still those of now, what of it stands (row_state: served, high: held back, void: expired, redacted or a caller''s; null: nothing), the last try, and the lease of whoever is at it.';
-
 create view loom.v_usage as
 select org::text, day, purpose::text, model::text, sum(calls)::bigint as calls,
   sum(prompt_tokens)::bigint as prompt_tokens, sum(completion_tokens)::bigint as completion_tokens,
@@ -101,45 +86,3 @@ from loom.model_day
 group by 1, 2, 3, 4;
 comment on view loom.v_usage is
   'Calls of models by org, day (UTC), purpose and model: how many, tokens, time, and calls by how they ended (OK or a code). Erasing a user changes none of it.';
-
--- As in 0006, with orgs that are at their cap: a view is replaced as a whole.
-create or replace view loom.v_due as
-select building.org::text, building.namespace::text, building.kind::text, building.user_id::text,
-  case when unseen.is_so and building.lease_id is null then least(building.due_at, schema.updated_at) else building.due_at end
-    as due_at,
-  coalesce(building.listed_at, case when unseen.is_so then schema.updated_at end) as listed_at,
-  array_remove(array[
-    case when building.built_at is null then 'new' end,
-    case when (building.built_digest, building.built_count) is distinct from (state.source_digest, state.source_count)
-      and building.built_at is not null then 'sources' end,
-    case when building.built_sha256 <> schema.schema_sha256 then 'schema' end,
-    case when building.row_state <> 'served' or (building.row_state is null and building.built_at is not null)
-      then 'row' end,
-    case when state.next_change_at <= now() then 'time' end], null) as reasons,
-  case when schema.wait_until > now() then 'schema_unreadable'
-    when building.modelless then null
-    when setting.model_calls is false then 'model_calls_off'
-    when used.tokens >= cap.tokens then 'model_token_cap' end as held,
-  building.attempts, building.last_error::text, building.refused::text, building.leased_until
-from loom.build as building
-join loom.profile_schema as schema on schema.org = building.org and schema.namespace = building.namespace
-join loom.user_state as state
-  on state.org = building.org and state.namespace = building.namespace and state.user_id = building.user_id
-left join loom.org_setting as setting on setting.org = building.org
-left join (
-  select org, sum(prompt_tokens + completion_tokens) as tokens from loom.model_day
-  where day = (now() at time zone 'UTC')::date group by org
-) as used on used.org = building.org
-cross join (
-  select max(value::bigint) as tokens from loom.setting where name = 'model_daily_token_cap'
-) as cap
--- Nobody may have looked at the user since the schema changed: it is due since then.
-cross join lateral (
-  select building.schema_rev < schema.schema_rev and (building.row_state is distinct from 'served'
-    or (building.built_digest, building.built_count, building.built_sha256)
-      is distinct from (state.source_digest, state.source_count, schema.schema_sha256))
-    and (state.source_count > 0 or building.row_state is not null) as is_so
-) as unseen
-where schema.json_schema is not null and (building.listed_at is not null or building.due_at <= now() or unseen.is_so);
-comment on view loom.v_due is
-  'What is to be built: whose, since when, when (later than now: it cools down, waits or is under way) and why. reasons: new (never built), sources (its facts have changed), schema, row (what was built is not served), time (a fact ends or expires, so that it is to be looked at); held: due, but nobody may build it: model_calls_off, model_token_cap (until the next day, UTC), schema_unreadable; refused: not before something changes. Read it with org; what a worker may take now has due_at <= now() and held null.';

@@ -58,9 +58,9 @@ group by org, namespace, user_id;
 -- Where the fold goes round, across orgs.
 create policy namespace_scheduling on loom.namespace for select to loom_scheduler using (true);
 
--- The views as before, over both kinds: a view is replaced as a whole.
+-- For operators, as the views before, over both kinds: ids, codes and numbers of every org, no text of a user.
 
-create or replace view loom.v_due as
+create view loom.v_due as
 select building.org::text, building.namespace::text, building.kind::text, building.user_id::text,
   case when unseen.is_so and building.lease_id is null then least(building.due_at, schema.updated_at) else building.due_at end
     as due_at,
@@ -111,7 +111,7 @@ where building.listed_at is not null or building.due_at <= now() or unseen.is_so
 comment on view loom.v_due is
   'What is to be built: whose, of what kind, since when, when (later than now: it cools down, waits or is under way) and why. reasons: new (never built), sources (its facts have changed), schema, row (what was built is not served), time (a fact ends or expires, so that it is to be looked at); held: due, but nobody may build it: model_calls_off, model_token_cap (until the next day, UTC), schema_unreadable; refused: not before something changes. Nothing of a kind that is switched off. Read it with org; what a worker may take now has due_at <= now() and held null.';
 
-create or replace view loom.v_builds as
+create view loom.v_builds as
 select building.org::text, building.namespace::text, building.kind::text, building.user_id::text, building.built_at,
   building.built_count as sources, building.row_state::text,
   building.built_sha256 is not distinct from schema.schema_sha256 as schema_current,
@@ -136,7 +136,7 @@ where building.built_at is not null or building.lease_id is not null;
 comment on view loom.v_builds is
   'What was built, and what is being built: of what kind, when, from how many sources, whether these and the schema (of the fold: its recipe) are still those of now, what of it stands (row_state: served, high: held back, void: expired, redacted or a caller''s; null: nothing), the last try, and the lease of whoever is at it.';
 
-create or replace view loom.v_backoff as
+create view loom.v_backoff as
 select building.org::text, building.namespace::text, building.kind::text, building.user_id::text,
   case when refused is null then next_attempt_at else refused_until end as until, attempts,
   case when lease_id is null then last_error else 'LEASE_LOST' end::text as last_error, refused::text
@@ -152,3 +152,5 @@ select schema.org::text, schema.namespace::text, worked.kind::text, null::text, 
 from loom.profile_schema as schema
 join loom.work_kind as worked on worked.recipe is null
 where schema.json_schema is not null and schema.wait_until > now();
+comment on view loom.v_backoff is
+  'Who waits after a failed or refused build: until when, after how many attempts, and the code of the last error or of the refusal, which ends earlier when the user''s memories, the row or the schema change. Without a user: a whole namespace.';

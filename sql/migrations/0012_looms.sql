@@ -260,10 +260,10 @@ create type loom.loom_rule as (
 );
 comment on type loom.loom_rule is 'What holds for a loom''s night weaving after its own settings, its namespace''s and the installation''s.';
 
--- For operators, as in 0006.
-
--- As before, with the rows of looms: a view is replaced as a whole.
-create or replace view loom.v_user_rows as
+-- For operators, as the views before; here, where all planes are there. They are those that an erasure answers,
+-- so that the numbers can be held against each other. All parts have the same types, else a condition on org and
+-- user would be judged after counting everything.
+create view loom.v_user_rows as
 select org::text, user_id::text, namespace::text, 'working_memory' as plane, count(*) as total,
   count(*) filter (where deleted_at is null) as live, coalesce(sum(value_length), 0) as characters,
   min(created_at) as oldest_at, max(updated_at) as newest_at
