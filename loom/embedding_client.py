@@ -8,13 +8,12 @@ import json
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
 from loom import model_errors as codes
 from loom.embedding import Embedded, Vector
 from loom.embedding_reply import EmbeddingReading, read_embeddings, unusable
-from loom.model_endpoint import Endpoint
+from loom.model_endpoint import EndpointClient
 from loom.model_errors import Call, Failed, ModelError
 
 MOST_TEXTS: Final = 32
@@ -24,37 +23,9 @@ MOST_BYTES: Final = 16 * 1024 * 1024
 """Of a reply: 32 vectors of 16,000 numbers as JSON come to less."""
 
 
-class EmbeddingClient:
+class EmbeddingClient(EndpointClient):
     """An embedding model at an endpoint. ``base_url`` is what ``/embeddings`` is added to,
-    ``timeout_seconds`` the longest that one ``embed`` may take.
-
-    Use it as an async context manager, or call ``close``.
-    """
-
-    def __init__(
-        self, base_url: str, api_key: str | None, model: str, timeout_seconds: float
-    ) -> None:
-        self.model = model
-        self._timeout_seconds = timeout_seconds
-        self._endpoint = Endpoint(base_url, api_key, timeout_seconds)
-
-    def __repr__(self) -> str:
-        return f"EmbeddingClient({self.model!r} at {self._endpoint.host})"
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        await self.close()
-
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._endpoint.close()
+    ``timeout_seconds`` the longest that one ``embed`` may take."""
 
     async def embed(self, texts: Sequence[str], seconds: float) -> Embedded:
         """A vector for each of the texts, within ``seconds`` and the client's own limit; by as
@@ -62,7 +33,7 @@ class EmbeddingClient:
 
         Raises a ``ModelError``, which carries the calls that were made.
         """
-        limit = min(seconds, self._timeout_seconds)
+        limit = min(seconds, self.timeout_seconds)
         calls: list[Call] = []
         outcome: tuple[Vector, ...] | ModelError = Failed(codes.MODEL_TIMEOUT)
         if limit > 0:

@@ -13,11 +13,10 @@ import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Any, Final, Literal, Self
+from typing import Any, Final, Literal
 
 from loom import model_errors as codes
-from loom.model_endpoint import Endpoint
+from loom.model_endpoint import EndpointClient
 from loom.model_errors import Call, Failed, ModelError
 from loom.model_reply import (
     Reading,
@@ -65,40 +64,19 @@ class _Asked:
     max_tokens: int
 
 
-class ModelClient:
+class ModelClient(EndpointClient):
     """A model at an endpoint. ``base_url`` is what ``/chat/completions`` is added to,
     ``timeout_seconds`` the longest that one completion may take, refused formats included.
 
     What the endpoint refused it is not asked for again: one client lives as long as its process.
-    Use it as an async context manager, or call ``close``.
     """
 
     def __init__(
         self, base_url: str, api_key: str | None, model: str, timeout_seconds: float
     ) -> None:
-        self.model = model
-        self.timeout_seconds = timeout_seconds
+        super().__init__(base_url, api_key, model, timeout_seconds)
         self._format = 0
         self._tokens_field = "max_tokens"
-        self._endpoint = Endpoint(base_url, api_key, timeout_seconds)
-
-    def __repr__(self) -> str:
-        return f"ModelClient({self.model!r} at {self._endpoint.host})"
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        await self.close()
-
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._endpoint.close()
 
     @property
     def format(self) -> Format:

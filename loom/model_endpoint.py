@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Final
+from types import TracebackType
+from typing import Final, Self
 
 import httpx2
 
@@ -71,6 +72,38 @@ class Endpoint:
         if content is None:
             return Failed(codes.MODEL_BAD_RESPONSE)
         return Reply(200, response.headers, content)
+
+
+class EndpointClient:
+    """A model at an endpoint, which a request may take ``timeout_seconds`` of.
+
+    Use it as an async context manager, or call ``close``.
+    """
+
+    def __init__(
+        self, base_url: str, api_key: str | None, model: str, timeout_seconds: float
+    ) -> None:
+        self.model = model
+        self.timeout_seconds = timeout_seconds
+        self._endpoint = Endpoint(base_url, api_key, timeout_seconds)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.model!r} at {self._endpoint.host})"
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._endpoint.close()
 
 
 async def _whole(response: httpx2.Response, most_bytes: int) -> bytes | None:
