@@ -3,15 +3,23 @@ what no answer can do."""
 
 from __future__ import annotations
 
+import asyncio
 import json
+from contextlib import suppress
 from datetime import UTC, timedelta
 from typing import Any
 
 import msgspec
+import psycopg
 import pytest
 
 from loom.heeded import Heeded
+from loom.settings import Settings
 from loom.types import OPERATIONS
+from loom.worker.handlers.configured import configured
+from loom.worker.handlers.night_weaving import NightWeaving
+from loom.worker.main import Worker
+from loom.worker.model_clients import ModelClients
 from tests.calls import operate, refused
 from tests.databases import Database
 from tests.model_endpoint import (
@@ -25,8 +33,10 @@ from tests.model_endpoint import (
     rate_limited,
     server_error,
 )
+from tests.races import wait_until
 from tests.sql.loom_doors import PLACE, RUN, looms, make
 from tests.worker.looms import QUIET, Loft, add_, operations, retire, revise, told
+from tests.worker.test_worker import login
 
 NOTHING = operations()
 
@@ -686,3 +696,46 @@ def test_o46_o47_metrics_tell_what_is_due_and_for_how_long(loft: Loft) -> None:
     looms(loft.conn, "weave", loomId=loft.loom)
     loft.night(1)
     assert metrics()["oldest_due_seconds"] == 60
+
+
+def test_a_worker_as_its_settings_want_it_weaves(loft: Loft) -> None:
+    loft.turn()
+    loft.night()
+
+    async def once(url: str) -> int:
+        async with configured(Settings(model_base_url=url, model="m")) as handlers:
+            dsn = login(loft.database)
+            worker = Worker(dsn, poll_seconds=3600, concurrency=1, handlers=handlers)
+            return await worker.once()
+
+    with ModelEndpoint(operations(add_("woven"))) as endpoint:
+        assert asyncio.run(once(endpoint.url)) == 1
+    assert loft.texts() == ["woven"]
+
+
+def test_a_worker_that_stops_while_the_model_thinks_says_what_it_cost(loft: Loft) -> None:
+    loft.add("kept")
+    loft.turn()
+    loft.night()
+
+    async def cut_off_at_the_call(endpoint: ModelEndpoint) -> None:
+        settings = Settings(model_base_url=endpoint.url, model="m", model_timeout_seconds=30)
+        dsn = login(loft.database)
+        async with (
+            ModelClients(settings) as models,
+            await psycopg.AsyncConnection.connect(dsn, autocommit=True) as connection,
+        ):
+            weaving = asyncio.ensure_future(NightWeaving(models.of, 4096, 0.0)(connection))
+            await asyncio.to_thread(wait_until, lambda: bool(endpoint.requests), "a call")
+            weaving.cancel()
+            with suppress(asyncio.CancelledError):
+                await weaving
+
+    with ModelEndpoint(hang()) as endpoint:
+        asyncio.run(cut_off_at_the_call(endpoint))
+    assert loft.state["nightWeavingNotBefore"] is None
+    assert looms(loft.conn, "weaving_list", loomId=loft.loom)["total"] == 0
+    used = loft.conn.execute("select outcome::text from loom.model_usage").fetchall()
+    assert used == [("CANCELLED",)]
+    assert loft.weave(operations(revise(1, "kept on"))) == 1
+    assert loft.texts() == ["kept on"]
