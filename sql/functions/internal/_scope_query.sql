@@ -12,6 +12,10 @@ begin
   else
     v_query := loom._any_lexeme(array(select loom._scope_lexeme('u', v_place || who) from unnest(p_caller.users) as who));
   end if;
+  if p_caller.sessions is not null then
+    v_query := v_query && loom._any_lexeme(array(
+      select loom._scope_lexeme('s', array[p_caller.org, p_caller.namespace, session]) from unnest(p_caller.sessions) as session));
+  end if;
   if p_filter.types is not null then
     v_query := v_query && loom._any_lexeme(array(select loom._scope_lexeme('t', array[kind]) from unnest(p_filter.types) as kind));
   end if;

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from tests.calls import Connection, Token, operate, refused
 from tests.sql.doors import IDENTITY, through_api, wm
 from tests.sql.facts import fact
-from tests.sql.search.searching import ask, found, query
+from tests.sql.search.searching import ask, facts, found, query
 
 Mint = Callable[..., Token]
 PLACES = [(user, session) for user in ("u1", "u2", "-") for session in ("s1", "s2", "-")]
@@ -32,6 +32,19 @@ def test_own_session_reaches_the_session_and_what_has_none(db: Connection) -> No
     assert sorted(reached) == ["- -", "- s1", "u1 -", "u1 s1"]
     with refused(db, "LM003"):
         ask(db, "tea", read_scope="own_session")
+
+
+def test_a_session_is_not_hidden_by_the_users_other_sessions(db: Connection) -> None:
+    """There are more rows of the user than full text ranks; those of the session are ranked."""
+    db.execute(
+        "select loom.memory_set(jsonb_build_object('org', 'acme', 'namespace', 'main', 'user_id',"
+        " 'u1', 'session_id', 'other', 'memory_key', 'k' || n, 'value', 'tea number ' || n))"
+        " from generate_series(1, 1500) as n"
+    )
+    facts(db, {"mine": "more tea"}, session_id="s1")
+    facts(db, {"free": "tea for all sessions"})
+    reached = found(db, "tea", read_scope="own_session", session_id="s1")
+    assert sorted(reached) == ["free", "mine"]
 
 
 def test_the_namespace_must_be_asked_for(db: Connection) -> None:
