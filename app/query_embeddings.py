@@ -80,7 +80,7 @@ class QueryEmbeddings:
             return body
         try:
             asked = _request(body)
-        except msgspec.MsgspecError:
+        except (msgspec.MsgspecError, RecursionError):
             return body  # the database says what is wrong with it
         query = asked.query
         if query is None or not query.strip() or len(query) > MOST_CHARACTERS:

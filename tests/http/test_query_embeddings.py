@@ -280,6 +280,8 @@ def test_one_orgs_questions_tell_another_nothing(site: Site) -> None:
         b'{"query": null}',
         b"{}",
         json.dumps({"query": "x" * 2001}).encode(),
+        b'{"query": "x", "query_embedding": ' + b"[" * 3000 + b"]" * 3000 + b"}",
+        b'{"query": "x", "unknown": ' + b"[" * 3000 + b"]" * 3000 + b"}",
     ],
 )
 def test_a_wrong_request_is_refused_as_without_a_model(site: Site, body: bytes) -> None:
