@@ -28,6 +28,8 @@ create index memory_text_user_idx on loom.memory_text (org, user_id, namespace);
 -- Which configurations a namespace's rows were made with: a search asks in each, housekeeping looks for
 -- those that are not the namespace's.
 create index memory_text_language_idx on loom.memory_text (org, namespace, language);
+-- Those from before there was a search, however many namespaces they are in; empty once they are done.
+create index memory_text_new_idx on loom.memory_text (org, namespace) where language = '';
 
 create table loom.embedding_model (
   model text collate "C" not null,

@@ -9,6 +9,11 @@ declare
   v_language text := '';
   v_behind loom.memory_text;
 begin
+  -- What nothing made yet comes first: no search finds it.
+  select * into v_behind from loom.memory_text where language = '' order by org, namespace limit 1;
+  if found then
+    return v_behind;
+  end if;
   loop
     -- From one configuration of a namespace to the next by the index, however many rows each has.
     select org, namespace, language into v_org, v_namespace, v_language from loom.memory_text

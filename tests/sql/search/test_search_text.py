@@ -131,6 +131,26 @@ def test_while_a_language_changes_both_are_asked(db: Connection) -> None:
     assert sorted(found(db, "runs")) == ["new", "old"]
 
 
+def test_rows_from_before_there_was_a_search_are_not_looked_for_in_every_namespace(
+    db: Connection,
+) -> None:
+    """Else an upgrade would take time by the square of their number."""
+    db.execute(
+        "select loom.memory_set(jsonb_build_object('org', 'acme', 'namespace', 'n' || n,"
+        " 'user_id', 'u1', 'memory_key', 'k', 'value', 'tea')) from generate_series(1, 100) as n"
+    )
+    facts(db, {"old": "tea"}, namespace="z")
+    db.execute("update loom.memory_text set language = '', words = '' where namespace = 'z'")
+    counted = "select idx_scan from pg_stat_xact_user_tables where relname = 'namespace'"
+    before = db.execute(counted).fetchone()
+    assert before is not None
+    assert db.execute("select loom.housekeeping_search(200)").fetchone() == (1,)
+    after = db.execute(counted).fetchone()
+    assert after is not None
+    assert after[0] - before[0] <= 2
+    assert found(db, "tea", namespace="z") == ["old"]
+
+
 def test_japanese_without_spaces(db: Connection) -> None:
     facts(db, {"bill": "請求書はスイスフランで送ってください。", "tea": "お茶が好きです"})
     facts(db, {"phone": "iPhone16を使っています"})
