@@ -12,7 +12,7 @@ from typing import Final
 
 from loom import model_errors as codes
 from loom.embedding import Embedded, Vector
-from loom.embedding_reply import EmbeddingReading, read_embeddings, unusable
+from loom.embedding_reply import EmbeddingReading, read_embeddings, unanswered, unusable
 from loom.model_endpoint import EndpointClient
 from loom.model_errors import Call, Failed, ModelError
 
@@ -61,13 +61,14 @@ class EmbeddingClient(EndpointClient):
     async def _call(self, texts: Sequence[str], calls: list[Call]) -> EmbeddingReading:
         """One HTTP call, entered in ``calls`` however it ends."""
         began = time.monotonic()
-        reading = EmbeddingReading(failure=Failed(codes.MODEL_TIMEOUT))
+        characters = sum(map(len, texts))
+        reading = unanswered(Failed(codes.MODEL_TIMEOUT), characters)
         try:
             sent = await self._endpoint.post("embeddings", self._body(texts), MOST_BYTES)
             if isinstance(sent, ModelError):
-                reading = EmbeddingReading(failure=sent)
+                reading = unanswered(sent, characters)
             else:
-                reading = read_embeddings(sent, len(texts), sum(map(len, texts)))
+                reading = read_embeddings(sent, len(texts), characters)
         finally:  # also when the deadline cancels it
             milliseconds = round((time.monotonic() - began) * 1000)
             calls.append(Call(reading.outcome, reading.prompt_tokens, 0, milliseconds))

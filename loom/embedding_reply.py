@@ -11,8 +11,8 @@ import msgspec
 
 from loom import model_errors as codes
 from loom.embedding import Vector
-from loom.model_errors import Failed, ModelError
-from loom.model_reply import Reply, refusal, tokens_used
+from loom.model_errors import Failed, ModelError, Waiting
+from loom.model_reply import Reply, estimated_tokens, refusal, tokens_used
 
 MOST_DIMENSIONS: Final = 16_000
 """The longest vector that the database can keep."""
@@ -49,13 +49,20 @@ def read_embeddings(reply: Reply, texts: int, characters: int) -> EmbeddingReadi
     try:
         body = msgspec.json.decode(reply.body, type=_Body)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
-        return EmbeddingReading(failure=Failed(codes.MODEL_BAD_RESPONSE))
+        return unanswered(Failed(codes.MODEL_BAD_RESPONSE), characters)
     used = tokens_used(body.usage, "prompt_tokens", characters)
     if sorted(item.index for item in body.data) != list(range(texts)):
         return EmbeddingReading(failure=Failed(codes.EMBEDDINGS_MISCOUNTED), prompt_tokens=used)
     items = sorted(body.data, key=lambda item: item.index)
     vectors = tuple(array("f", item.embedding) for item in items)
     return EmbeddingReading(vectors, unusable(vectors), used)
+
+
+def unanswered(failure: ModelError, characters: int) -> EmbeddingReading:
+    """That no usage is known of a call. As with a chat model, texts that may have been worked on
+    are taken as paid for, so that a day's cap is met also by calls that never end."""
+    used = 0 if isinstance(failure, Waiting) else estimated_tokens(characters)
+    return EmbeddingReading(failure=failure, prompt_tokens=used)
 
 
 def unusable(vectors: tuple[Vector, ...]) -> Failed | None:

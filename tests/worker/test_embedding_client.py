@@ -103,6 +103,19 @@ def test_tokens_are_estimated_where_the_reply_has_none() -> None:
     assert done.calls[0].prompt_tokens == 6  # 21 characters
 
 
+@pytest.mark.parametrize("step", [hang(), dropped_in_body(), Step(body=b"{")])
+def test_a_call_that_may_have_been_paid_for_counts(step: Step) -> None:
+    """A day's cap is met also by calls that never end, as by those of a chat model."""
+    (call,) = failure(step, seconds=0.3).calls
+    assert call.prompt_tokens == 6  # 21 characters
+
+
+@pytest.mark.parametrize("step", [rate_limited(), server_error(503), refusal(401, "No.")])
+def test_a_call_that_was_turned_away_counts_nothing(step: Step) -> None:
+    (call,) = failure(step).calls
+    assert call.prompt_tokens == 0
+
+
 @pytest.mark.parametrize(
     ("step", "kind", "code", "retry"),
     [
