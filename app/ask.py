@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import time
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -12,7 +14,7 @@ from loom.app.ask_prompt import ANSWER_SCHEMA, AskPrompt, ask_prompt, read_ask_a
 from loom.app.auth import Caller
 from loom.app.errors import MODEL_UNAVAILABLE, Refusal
 from loom.app.model_calls import ModelCalls, Place
-from loom.model_client import Completion, ModelClient
+from loom.model_client import Completion, ModelClient, cancelled
 from loom.model_errors import ModelError
 
 log = logging.getLogger("loom.app")
@@ -60,7 +62,8 @@ class Asking:
         return msgspec.json.encode(answer)
 
     async def _complete(self, model: ModelClient, place: Place, prompt: AskPrompt) -> Completion:
-        """The model's text. What it cost is recorded either way."""
+        """The model's text. What it cost is recorded, however it ends."""
+        began = time.monotonic()
         try:
             completion = await model.complete(
                 PURPOSE, prompt.messages, ANSWER_SCHEMA, self._max_tokens, model.timeout_seconds
@@ -68,5 +71,10 @@ class Asking:
         except ModelError as failure:
             await self._calls.record(place, PURPOSE, model.model, failure.calls)
             raise
+        except asyncio.CancelledError:
+            # The process stops, and has waited long enough; there is time for a last word.
+            call = cancelled(prompt.messages, round((time.monotonic() - began) * 1000))
+            await self._calls.record(place, PURPOSE, model.model, [call])
+            raise Refusal(MODEL_UNAVAILABLE, {"reason": call.outcome}) from None
         await self._calls.record(place, PURPOSE, model.model, completion.calls)
         return completion

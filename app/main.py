@@ -51,6 +51,8 @@ AnyRequest = Request[Any, Any, Any]
 KEEP_ALIVE_SECONDS: Final = 75
 # Longer than the longest statement, so that requests under way end in an answer.
 SHUTDOWN_SECONDS: Final = 20
+# For those that wait for a model even then: to record what it cost, and to say that it is over.
+LAST_SECONDS: Final = 2
 
 
 class App:
@@ -215,6 +217,12 @@ class Server(uvicorn.Server):
             url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
             log.info("serving", extra={"url": url})
             self._on_ready(url)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End the requests under way; those that were cancelled have a moment for a last word."""
+        await super().shutdown(sockets)
+        if self.server_state.tasks:
+            await asyncio.wait(self.server_state.tasks, timeout=LAST_SECONDS)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
+import httpx2
 import pytest
 
 from loom import Agent
+from loom.app import main
 from loom.client import Client
 from loom.errors import ModelUnavailable
 from tests.calls import Answer, mint_token, operate
@@ -235,6 +239,28 @@ def test_a_model_that_fails_is_told_and_paid_for(
     ):
         assert unavailable(api) == {"reason": reason}
     assert [outcome for _, outcome, *_ in usage(conn)] == [reason if called else "OK"]
+
+
+def test_what_a_server_that_stops_gave_up_is_paid_for(
+    database: Database, conn: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A model may take longer than a server waits that is to stop."""
+    monkeypatch.setattr(main, "SHUTDOWN_SECONDS", 1)
+    with ModelEndpoint(hang()) as endpoint, ThreadPoolExecutor(1) as thread:
+        with served(database, endpoint) as api:
+            asked = thread.submit(
+                httpx2.post,
+                f"{api.url}/v1/memory.ask",
+                json=ASKED,
+                headers={"Authorization": f"Bearer {api.token}"},
+                timeout=30,
+                trust_env=False,
+            )
+            while not endpoint.calls:
+                time.sleep(0.01)
+        response = asked.result()
+    assert detail(response, 503, "MODEL_UNAVAILABLE") == {"reason": "CANCELLED"}
+    assert [call[:2] for call in usage(conn)] == [("ask", "CANCELLED")]
 
 
 def test_o52_the_sdk_does_not_pay_for_it_again(database: Database, conn: Any) -> None:
