@@ -8,7 +8,7 @@ from typing import Any
 import psycopg
 
 from loom.migrate_errors import MigrationError
-from loom.migrate_extensions import extension_schemas
+from loom.migrate_extensions import extension_schemas, present_additions
 from loom.sql_tree import SqlTree
 
 Connection = psycopg.Connection[Any]
@@ -22,6 +22,11 @@ select pg_catalog.has_schema_privilege(n.oid, 'usage')
 from pg_catalog.pg_class c
 join pg_catalog.pg_namespace n on n.oid = c.relnamespace
 where n.nspname = 'loom' and c.relname = 'migration'
+"""
+
+_BODIES = """
+select proname::text, prosrc from pg_catalog.pg_proc
+where pronamespace = pg_catalog.to_regnamespace('loom')
 """
 
 
@@ -112,7 +117,7 @@ def read_status(conn: Connection, tree: SqlTree) -> Status:
         changed=tuple(
             sorted(name for name in stored if name in in_files and stored[name] != in_files[name])
         ),
-        functions_current=digest == tree.functions_sha256,
+        functions_current=digest == tree.functions_sha256 and _names_extensions(conn, tree),
         addable=tuple(
             script.record
             for addition in tree.additions
@@ -120,3 +125,11 @@ def read_status(conn: Connection, tree: SqlTree) -> Status:
             if addition.extension in installed and script.record not in stored
         ),
     )
+
+
+def _names_extensions(conn: Connection, tree: SqlTree) -> bool:
+    """Whether additions' functions name their extension's schema as it is now: an operator may
+    have moved the extension since, and their bodies are text."""
+    bodies = dict(conn.execute(_BODIES).fetchall())
+    scripts = [script for each in present_additions(conn, tree) for script in each.functions]
+    return all(bodies.get(script.name, "") in script.text for script in scripts)

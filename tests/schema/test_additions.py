@@ -140,6 +140,30 @@ def test_an_extension_that_is_there_is_taken_where_it_is(bare: Cluster, schema: 
         assert [item["legs"] for item in found["items"]] == [{"vector": 1}]
 
 
+def test_an_extension_that_was_moved_is_followed(bare: Cluster) -> None:
+    """Hosts advise to move extensions out of public; searches then need the next `loom migrate`."""
+    bare.create("moved")
+    migrate(bare.dsn("moved"), log=lambda _line: None)
+    with bare.connect("moved") as conn:
+        need_vectors(conn)
+        where = {"org": "acme", "namespace": "n", "user_id": "u"}
+        worked(conn, "embedding_model_add", model="m", dimension=2)
+        worked(conn, "embedding_advance")
+        operate(conn, "memory.set", **where, memory_key="k", value="green tea")
+        claim = worked(conn, "embedding_claim", org="acme", model="m")
+        items = [{**item, "embedding": [1, 2]} for item in claim["items"]]
+        place = {"org": "acme", "model": "m", "lease_id": claim["lease_id"]}
+        worked(conn, "embedding_store", **place, items=items)
+        assert status(bare.dsn("moved")).current
+        conn.execute("create schema elsewhere; alter extension vector set schema elsewhere")
+        assert not status(bare.dsn("moved")).current
+        assert migrate(bare.dsn("moved"), log=lambda _line: None).functions_applied
+        assert status(bare.dsn("moved")).current
+        wanted = {"model": "m", "vector": [1, 2]}
+        found = operate(conn, "memory.search", **where, query="?", query_embedding=wanted)
+        assert [item["legs"] for item in found["items"]] == [{"vector": 1}]
+
+
 def _has_role(conn: Connection) -> bool:
     return conn.execute("select from pg_roles where rolname = 'loom_owner'").fetchone() is not None
 
