@@ -108,9 +108,10 @@ def _facts(texts: Sequence[str]) -> list[FactOp]:
     ops = []
     for key, pattern in rules().patterns:
         found = [
-            _SPACE.sub(" ", match[1].strip(" \t\r\n"))
+            _SPACE.sub(" ", match[2].strip(" \t\r\n"))
             for text in spoken
             for match in pattern.finditer(text)
+            if not match[1]
         ]
         if key == "tech_stack":
             value = _technologies(found)

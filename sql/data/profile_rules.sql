@@ -20,16 +20,18 @@ select kind, language, unnest(string_to_array(words, ' ')) from (values
 ) as listed (kind, language, words);
 
 -- For texts in any case. Only what regular expressions of PostgreSQL and of Python both know; {role} and
--- {technology} stand for the words of that kind.
+-- {technology} stand for the words of that kind. The first group is empty, or holds the word before that makes
+-- it no statement: looking back for whole words would read a text from its start for every match. The second
+-- group is the value.
 delete from loom.profile_pattern;
 insert into loom.profile_pattern (place, fact_key, holds, pattern) values
-  (1, 'role', '', $$(?<![\w'’])(?<!if )(?<!imagine )(?<!suppose )(?<!pretend )(?<!like )I(?: am|['’]m) (?:currently |also |still |just )?an? ((?:(?!(?:of|for|to|and|or|who|with|in|at|that|the|a|an|not|from|as|by|on|but) )[\w+#./-]+ ){0,3}{role})(?![\w'’-])$$),
-  (2, 'role', 'i work as a', $$(?<![\w'’])(?<!if )(?<!imagine )(?<!suppose )I work as an? ((?:(?!(?:of|for|to|and|or|who|with|in|at|that|the|a|an|not|from|as|by|on|but) )[\w+#./-]+ ){0,3}{role})(?![\w'’-])$$),
-  (3, 'tech_stack', 'i ', $$(?<![\w'’])(?<!if )(?<!do )(?<!did )(?<!can )(?<!could )(?<!should )(?<!would )I (?:mostly |mainly |usually |also |often )?(?:write|use|code in|program in|work with|build with|develop in|develop with) (?:mostly |mainly )?({technology}(?:(?:, and |, | and | & |/){technology})*)(?![\w+#])$$),
-  (4, 'name', 'my name', $$(?<![\w'’])(?<!if )(?<!pretend )(?<!say )my name(?: is|['’]s) ([\w'’-]+(?: [\w'’-]+){0,2})$$),
-  (5, 'name', 'call me', $$(?<![\w'’])(?<!don't )(?<!don’t )(?<!not )(?<!never )(?<!didn't )(?<!didn’t )call me ([\w'’-]+(?: [\w'’-]+){0,2})$$),
-  (6, 'timezone', 'my time', $$(?<![\w'’])(?<!if )my time ?zone is (?:the )?([a-z]+/[a-z_+-]+(?:/[a-z_]+)?|(?:UTC|GMT)(?: ?[+-] ?[0-9]{1,2}(?::[0-9]{2})?)?|AEDT|AEST|CEST|EEST|WEST|NZST|NZDT|CET|EET|WET|EST|EDT|PST|PDT|CST|CDT|MST|MDT|BST|IST|JST|KST|MSK|SGT|HKT)(?![\w/])$$),
-  (7, 'timezone', 'zone', $$(?<![\w'’])(?<!if )I(?: am|['’]m) in (?:the )?([a-z]+/[a-z_]+(?:/[a-z_]+)?) time ?zone(?!\w)$$);
+  (1, 'role', '', $$((?:if|imagine|suppose|pretend|like) |(?<![\w'’]))I(?: am|['’]m) (?:currently |also |still |just )?an? ((?:(?!(?:of|for|to|and|or|who|with|in|at|that|the|a|an|not|from|as|by|on|but) )[\w+#./-]+ ){0,3}{role})(?![\w'’-])$$),
+  (2, 'role', 'i work as a', $$((?:if|imagine|suppose) |(?<![\w'’]))I work as an? ((?:(?!(?:of|for|to|and|or|who|with|in|at|that|the|a|an|not|from|as|by|on|but) )[\w+#./-]+ ){0,3}{role})(?![\w'’-])$$),
+  (3, 'tech_stack', 'i ', $$((?:if|do|did|can|could|should|would) |(?<![\w'’]))I (?:mostly |mainly |usually |also |often )?(?:write|use|code in|program in|work with|build with|develop in|develop with) (?:mostly |mainly )?({technology}(?:(?:, and |, | and | & |/){technology})*)(?![\w+#])$$),
+  (4, 'name', 'my name', $$((?:if|pretend|say) |(?<![\w'’]))my name(?: is|['’]s) ([\w'’-]+(?: [\w'’-]+){0,2})$$),
+  (5, 'name', 'call me', $$((?:don't|don’t|not|never|didn't|didn’t) |(?<![\w'’]))call me ([\w'’-]+(?: [\w'’-]+){0,2})$$),
+  (6, 'timezone', 'my time', $$(if |(?<![\w'’]))my time ?zone is (?:the )?([a-z]+/[a-z_+-]+(?:/[a-z_]+)?|(?:UTC|GMT)(?: ?[+-] ?[0-9]{1,2}(?::[0-9]{2})?)?|AEDT|AEST|CEST|EEST|WEST|NZST|NZDT|CET|EET|WET|EST|EDT|PST|PDT|CST|CDT|MST|MDT|BST|IST|JST|KST|MSK|SGT|HKT)(?![\w/])$$),
+  (7, 'timezone', 'zone', $$(if |(?<![\w'’]))I(?: am|['’]m) in (?:the )?([a-z]+/[a-z_]+(?:/[a-z_]+)?) time ?zone(?!\w)$$);
 
 -- Filled in once, here: the longest word first, so that none hides one that begins with it.
 update loom.profile_pattern

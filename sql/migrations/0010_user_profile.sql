@@ -131,7 +131,7 @@ create table loom.profile_pattern (
   constraint profile_pattern_pkey primary key (place)
 );
 comment on table loom.profile_pattern is
-  'What a user says of themselves, as patterns whose first group is the fact''s value.';
+  'What a user says of themselves, as patterns: the first group is empty, or a word by which it is no statement; the second is the fact''s value.';
 
 create table loom.section_header (
   section text collate "C" not null,

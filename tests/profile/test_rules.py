@@ -4,6 +4,7 @@ any other text."""
 from __future__ import annotations
 
 import asyncio
+import re
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -114,3 +115,12 @@ def test_python_reads_the_words_patterns_and_headers_of_the_database(db: Connect
     shown = db.execute("select section, language, header from loom.section_header").fetchall()
     assert {(section, language): header for section, language, header in shown} == headers()
     assert {language for _, language in headers()} == LANGUAGES
+
+
+def test_o34_no_pattern_looks_back_for_more_than_a_character() -> None:
+    # Of a whole word looked back for, PostgreSQL begins at the start of the text for every match: a
+    # few long messages of "I use c, I use c, ..." then take minutes, behind the user's lock.
+    for key, pattern in rules().patterns:
+        looks_back = re.findall(r"\(\?<[!=](\[[^]]*\]|.)(.)", pattern.pattern)
+        assert [end for _, end in looks_back] == [")"] * len(looks_back), key
+        assert pattern.groups == 2, key

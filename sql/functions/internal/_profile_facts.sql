@@ -15,9 +15,9 @@ declare
 begin
   for v_pattern in select * from loom.profile_pattern where strpos(v_lower, holds) > 0 order by place loop
     v_found := array(
-      select regexp_replace(btrim(said[1]), E'[ \t\r\n]+', ' ', 'g')
+      select regexp_replace(btrim(said[2]), E'[ \t\r\n]+', ' ', 'g')
       from regexp_matches(v_said, v_pattern.pattern, 'gi') with ordinality as matched (said, nth)
-      order by nth);
+      where said[1] = '' order by nth);
     v_value := case v_pattern.fact_key
       when 'tech_stack' then loom._profile_technologies(v_found)
       when 'name' then loom._profile_name(v_found)
