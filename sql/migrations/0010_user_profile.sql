@@ -109,9 +109,8 @@ comment on table loom.user_profile_task is
 create unique index user_profile_task_place_key on loom.user_profile_task
   (org, user_id, namespace, scope_tenant, scope_user, scope_thread, scope_kind, place);
 create unique index user_profile_task_lease_key on loom.user_profile_task (org, lease_id) where lease_id is not null;
+-- The scheduler's too, from org to org.
 create index user_profile_task_due_idx on loom.user_profile_task (org, due_at) where due_at is not null;
--- The scheduler's, across orgs.
-create index user_profile_task_due_all_idx on loom.user_profile_task (due_at) where due_at is not null;
 
 create table loom.profile_word (
   kind text collate "C" not null,

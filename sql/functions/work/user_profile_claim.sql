@@ -14,20 +14,22 @@ begin
     return null;
   end if;
   for v_task in
-    select * from loom.user_profile_task where org = v_org and due_at <= v_now order by due_at, place limit 200
-  loop
-    continue when not pg_try_advisory_xact_lock_shared(loom._user_lock_key(v_org, v_task.user_id));
-    -- Newest wins, so the signals of a profile are taken in their order. Should the worker die, nobody is
-    -- to try sooner than after a failure.
-    update loom.user_profile_task as task
-    set lease_id = v_lease_id, leased_until = v_until, attempts = attempts + 1,
-      due_at = greatest(v_until, v_now + loom._retry_after(attempts + 1))
-    where org = v_org and task_id = v_task.task_id and due_at <= v_now and not exists (
+    -- Newest wins, so the signals of a profile are taken in their order: what stands behind another is not
+    -- looked at, or many of one profile would hide those of all others.
+    select * from loom.user_profile_task as task where org = v_org and due_at <= v_now and not exists (
       select from loom.user_profile_task as earlier
       where earlier.org = v_org and earlier.user_id = task.user_id and earlier.namespace = task.namespace
         and earlier.scope_tenant = task.scope_tenant and earlier.scope_user = task.scope_user
         and earlier.scope_thread = task.scope_thread and earlier.scope_kind = task.scope_kind
         and earlier.place < task.place and earlier.due_at is not null)
+    order by due_at, place limit 200
+  loop
+    continue when not pg_try_advisory_xact_lock_shared(loom._user_lock_key(v_org, v_task.user_id));
+    -- Should the worker die, nobody is to try sooner than after a failure.
+    update loom.user_profile_task
+    set lease_id = v_lease_id, leased_until = v_until, attempts = attempts + 1,
+      due_at = greatest(v_until, v_now + loom._retry_after(attempts + 1))
+    where org = v_org and task_id = v_task.task_id and due_at <= v_now  -- unless another has it by now
     returning * into v_task;
     if found then
       perform loom._work_counted('user_profile', 'claimed', 1, v_now);

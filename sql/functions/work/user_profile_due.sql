@@ -5,11 +5,22 @@ as $$
 declare
   v_now timestamptz := loom._now();
 begin
+  -- One look-up an org, whatever waits in it: no org hides the others behind what it may not do now.
   return query
-  select org from (
-    select org, due_at from loom.user_profile_task where due_at <= v_now order by due_at limit 1000
+  with recursive place (org) as (
+    (select task.org from loom.user_profile_task as task where due_at is not null order by task.org limit 1)
+    union all
+    select (
+      select task.org from loom.user_profile_task as task
+      where task.org > place.org and due_at is not null order by task.org limit 1)
+    from place where place.org is not null
+  )
+  select place.org
+  from place cross join lateral (
+    select due_at from loom.user_profile_task as task
+    where task.org = place.org and due_at <= v_now order by due_at limit 1
   ) as due
-  group by org order by min(due_at);
+  order by due.due_at;
 end
 $$;
 comment on function loom.user_profile_due() is

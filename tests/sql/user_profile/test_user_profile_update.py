@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from tests.calls import Connection, mint_token, operate, refused
+from tests.databases import Clock
 from tests.sql.doors import execute, through_api
+from tests.sql.facts import NOON
 from tests.sql.user_profile.profiles import PLACE, count, facts, tell, up
 
 
@@ -165,3 +167,28 @@ def test_a_repeated_request_under_a_key_is_done_once(db: Connection) -> None:
     first = execute(db, "user_profile.update", key="k", **request)
     assert execute(db, "user_profile.update", key="k", **request) == first
     assert up(db, "get")["pending"] == 1
+
+
+def _queue(db: Connection, count: int, **place: str) -> None:
+    for number in range(count):
+        assert tell(db, f"Call me Sam {number}.", source="llm", **place)["queued"]
+
+
+def test_o29_what_waits_behind_another_hides_no_other_profile(db: Connection, clock: Clock) -> None:
+    clock.set(NOON)
+    _queue(db, 202)
+    clock.advance(seconds=1)
+    _queue(db, 1, user_id="u2")
+    for _ in ("u1", "u2"):
+        claimed = db.execute("select loom.user_profile_claim('acme') -> 'signals'").fetchone()
+        assert claimed == (["Call me Sam 0."],)
+    assert db.execute("select loom.user_profile_claim('acme')").fetchone() == (None,)
+
+
+def test_o29_what_an_org_may_not_do_now_hides_no_other_org(db: Connection) -> None:
+    _queue(db, 1001)
+    _queue(db, 1, org="other")
+    operate(db, "org.set_model_calls", org="acme", enabled=False)
+    assert db.execute("select array_agg(o) from loom.user_profile_due() as o").fetchone() == (
+        ["acme", "other"],
+    )
