@@ -5,7 +5,6 @@ language plpgsql volatile
 set search_path = loom, pg_temp
 as $$
 declare
-  v_ok boolean := loom._blacklist_check(p_caller, p_own);
   -- Behind the lock, so that the order of the queue is that of the commits.
   v_at timestamptz := loom._now();
 begin
@@ -21,4 +20,4 @@ begin
 end
 $$;
 comment on function loom._user_profile_queue(loom.caller, loom.user_profile, text, text[]) is
-  'Queues a user''s own signals for the worker, behind the profile''s lock. LM407 when a text is blacklisted.';
+  'Queues a user''s own signals for the worker, behind the profile''s lock.';

@@ -11,6 +11,7 @@ declare
   v_row loom.user_profile := loom._user_profile_lock(v_caller, v_scope, p_request);
   v_own text[];
   v_queued boolean;
+  v_ok boolean;
 begin
   v_own := loom._own_signals(loom._fresh_signals(v_row, v_signals, v_caller.called_at, v_dry_run));
   if v_source = 'rules' then
@@ -18,6 +19,7 @@ begin
       || '{"queued": false}';
   end if;
   v_queued := v_own <> '{}';
+  v_ok := loom._blacklist_check(v_caller, v_own);
   if v_queued and not v_dry_run then
     perform loom._user_profile_queue(v_caller, v_row, v_source, v_own);
   end if;

@@ -149,6 +149,8 @@ def test_a_blacklisted_word_does_not_wait_for_a_model_either(db: Connection) -> 
     operate(db, "blacklist.add", org="acme", namespace="main", pattern="4111")
     with refused(db, "LM407"):
         tell(db, "My card is 4111.", source="llm")
+    with refused(db, "LM407"):
+        tell(db, "My card is 4111.", source="llm", dry_run=True)
     with refused(db, "LM001") as refusal:
         tell(db, "x", source="oracle")
     assert refusal.detail["field"] == "source"
