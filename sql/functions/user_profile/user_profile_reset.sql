@@ -7,7 +7,8 @@ declare
   v_scope loom.profile_scope := loom._user_profile_scope(v_caller, p_request);
   v_row loom.user_profile := loom._user_profile_lock(v_caller, v_scope, p_request);
   v_empty jsonb := loom._user_profile_empty();
-  v_changed boolean := v_row.profile is distinct from v_empty;
+  -- A document may say more than the profile that Loom takes of it.
+  v_changed boolean := v_row.profile is distinct from v_empty or v_row.document is not null;
 begin
   perform loom._user_profile_unqueue(v_row);
   if v_changed then

@@ -92,6 +92,12 @@ def test_a_reset_is_an_empty_next_version(db: Connection) -> None:
         up(db, "reset", if_version=1)
 
 
+def test_a_reset_ends_a_document_that_says_more_than_the_profile(db: Connection) -> None:
+    up(db, "put", profile={}, document="playful")
+    assert up(db, "reset")["version"] == 2
+    assert up(db, "get", include_document=True)["document"] is None
+
+
 def test_a_deletion_leaves_a_tombstone_and_the_history(db: Connection) -> None:
     assert up(db, "delete") == {
         "found": False,
