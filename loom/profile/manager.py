@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from loom.profile.merge import merge
+from loom.profile.merge import merge, same_content
 from loom.profile.model import ProfileDelta, Signal, UserProfile
 from loom.profile.rules import RuleProfileSource
 from loom.profile.scope import MemoryScope
@@ -72,10 +72,12 @@ class ProfileManager:
         return found
 
     async def reset(self, user_id: str) -> UserProfile:
-        """Begin anew: the next version is empty."""
+        """Begin anew: the next version is empty. An empty profile stays as it is."""
         if self._can("reset"):
             return await self._of_store("reset", user_id, now=self._now())
         found = await self.get(user_id)
+        if found and same_content(found, UserProfile(user_id)):
+            return found
         version = found.version + 1 if found else 1
         fresh = UserProfile(user_id, version=version, updated_at=self._now(), source="reset")
         await self._store.put(fresh, **self._scoped)

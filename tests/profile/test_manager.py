@@ -177,7 +177,8 @@ def test_a_plain_store_is_read_and_written(tmp_path: Any) -> None:
     assert store.calls == ["get", "put"]
     asyncio.run(ProfileManager(store).update("u1", [said("Call me Sam.")]))
     assert store.calls == ["get", "put", "get"]
-    assert asyncio.run(ProfileManager(store).reset("u1")).version == 2
+    for _ in range(2):  # empty already, it stays as it is
+        assert asyncio.run(ProfileManager(store).reset("u1")).version == 2
 
 
 def test_o15_a_delta_is_merged_anew_when_another_writer_came_first() -> None:

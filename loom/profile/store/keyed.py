@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, ClassVar, Protocol
 
-from loom.profile.merge import merge
+from loom.profile.merge import merge, same_content
 from loom.profile.model import ProfileDelta, UserProfile
 from loom.profile.scope import MemoryScope
 
@@ -131,9 +131,11 @@ class KeyedProfileStore(ABC):
     def reset(
         self, user_id: str, *, now: str = "", scope: MemoryScope | None = None
     ) -> UserProfile:
-        """Begin anew: the next version is empty."""
+        """Begin anew: the next version is empty. An empty profile stays as it is."""
         with self._transaction():
             key, found = self._owned(user_id, scope)
+            if found and same_content(found, UserProfile(user_id)):
+                return found
             version = found.version + 1 if found else 1
             fresh = UserProfile(user_id, version=version, updated_at=now, source="reset")
             self._write(key, fresh)
