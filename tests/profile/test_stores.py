@@ -105,6 +105,7 @@ def test_a_reset_is_an_empty_next_version(any_store: Any) -> None:
     fresh = any_store.reset("u1")
     assert (fresh.version, fresh.facts, fresh.source) == (2, {}, "reset")
     assert any_store.get("u1").version == 2
+    assert any_store.reset("u1").version == 2  # it is empty already
 
 
 def test_a_delta_that_cannot_be_stored_is_refused_and_nothing_is(any_store: Any) -> None:
@@ -289,8 +290,9 @@ def test_o38_a_text_that_cannot_be_stored_is_refused_and_the_next_write_goes_on(
     database: Database,
 ) -> None:
     with PostgresProfileStore(database.dsn()) as store:
-        with pytest.raises(ProfileError):
-            store.apply("u1", fact("NUL \0"))
+        for wrong in ("NUL \0", "half a pair \ud800"):
+            with pytest.raises(ProfileError):
+                store.apply("u1", fact(wrong))
         assert store.apply("u1", fact("1")).facts == {"a": "1"}
 
 

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 _STATEMENT: Final = b"select loom.execute(%s, %s, null)"
 
-# What was asked for and cannot be had, as opposed to what went wrong. 22P05: a text with U+0000.
-_REFUSED: Final = ("LM0", "LM4", "22P05")
+# What was asked for and cannot be had, as opposed to what went wrong. A text with U+0000
+# is 22P05, one with half of a surrogate pair 22P02.
+_REFUSED: Final = ("LM0", "LM4", "22P05", "22P02")
 
 Answer = Mapping[str, Any]
 
