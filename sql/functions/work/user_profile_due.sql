@@ -20,11 +20,12 @@ begin
     select due_at from loom.user_profile_task as task
     where task.org = place.org and due_at <= v_now order by due_at limit 1
   ) as due
+  where loom._model_calls(place.org)
   order by due.due_at;
 end
 $$;
 comment on function loom.user_profile_due() is
-'The orgs in which signals wait for a model and a worker may take them now, longest due first.
+'The orgs in which signals wait for a model, a worker may take them now and a model may be called, longest due first.
 
 Returns: orgs.';
 alter function loom.user_profile_due() owner to loom_scheduler;
