@@ -20,8 +20,10 @@ log = logging.getLogger("loom.profile")
 class ChatClient(Protocol):
     """Whatever answers a chat with a text."""
 
-    async def chat(self, messages: list[dict[str, Any]], model: str = "", **options: Any) -> str:
-        """The assistant's next message."""
+    async def chat(
+        self, messages: list[dict[str, Any]], model: str = "", **options: Any
+    ) -> str | None:
+        """The assistant's next message; None where it said nothing, as some clients have it."""
         ...
 
 
@@ -68,7 +70,7 @@ class LLMProfileSource:
         for _ in range(2):
             try:
                 async with asyncio.timeout(self._seconds):
-                    answer = await self._llm.chat(
+                    said = await self._llm.chat(
                         [dict(message) for message in prompt],
                         model=self._model,
                         max_tokens=self._max_tokens,
@@ -76,6 +78,7 @@ class LLMProfileSource:
             except Exception as error:
                 log.error("a model failed", extra={"source": "llm"}, exc_info=without_text(error))
                 return None
+            answer = said or ""
             try:
                 delta = read_answer(answer)
             except UnreadableAnswer as unreadable:

@@ -84,6 +84,16 @@ def test_after_two_bad_answers_the_rules_judge() -> None:
     assert (facts(delta), delta.source, len(chat.asked)) == (BY_RULES, "rules", 2)
 
 
+def test_no_text_is_a_bad_answer() -> None:
+    class Silent(Chat):
+        async def chat(self, messages: list[dict[str, Any]], model: str = "", **_: Any) -> Any:
+            self.asked.append(messages)
+
+    chat = Silent()
+    delta = extract(chat)
+    assert (facts(delta), delta.source, len(chat.asked)) == (BY_RULES, "rules", 2)
+
+
 @pytest.mark.parametrize("failure", [RuntimeError("secret words"), ValueError(), None])
 def test_a_call_that_fails_or_takes_too_long_is_not_repeated(
     failure: Any, caplog: pytest.LogCaptureFixture
