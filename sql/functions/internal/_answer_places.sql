@@ -20,6 +20,9 @@ begin
     select '*', '*' from jsonb_path_query(p_request, '$.requests[*].op') as item (op)
     join loom.operation as read on read.op = item.op #>> '{}'
     where read.mode = 'read' and 'read_scope' = any (read.fields);
+  elsif p_op = 'looms.thread_delete' then
+    -- It names no user, and answers the thread of one.
+    return query select p_answer #>> '{entity,userId}', coalesce(p_caller.namespace, '');
   elsif p_op <> 'erasure.request' and p_caller.user_id is not null then
     -- An operation by id answers whose row it was.
     return query

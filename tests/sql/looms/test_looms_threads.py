@@ -206,3 +206,15 @@ def test_o69_an_erasure_takes_threads_versions_and_turns(db: Connection) -> None
     assert "of u2" in str(seen)
     left = db.execute("select count(*) from loom.loom_thread_version").fetchone()
     assert left == (1,)
+
+
+def test_o69_the_answer_kept_of_a_deletion_goes_with_the_threads_user(db: Connection) -> None:
+    loom = make(db)
+    for user in ("u1", "u2"):
+        thread = add(db, loom, f"canary of {user}", userId=user)
+        named = {"loomId": loom, "threadId": thread["id"]}
+        execute(db, "looms.thread_delete", key=user, **PLACE, **named)
+    operate(db, "erasure.request", org="acme", user_id="u1")
+    rows = db.execute("select key, answer::text from loom.idempotency").fetchall()
+    assert [key for key, _ in rows] == ["u2"]
+    assert "u1" not in str(rows)
