@@ -480,6 +480,19 @@ def test_a_revert_leaves_what_came_after_and_never_brings_back_what_was_erased(l
     assert "u1" not in str(loft.weaving(weaving))
 
 
+def test_a_thread_deleted_after_it_was_retired_does_not_come_back(loft: Loft) -> None:
+    threads = [loft.add(f"{number}") for number in range(5)]
+    loft.turn()
+    loft.night()
+    loft.weave(operations(retire(1)))
+    named = {"loomId": loft.loom, "threadId": threads[0]["id"]}
+    deleted = [looms(loft.conn, "thread_delete", **named)["entity"] for _ in range(2)]
+    assert deleted[0] == deleted[1]
+    answered = loft.revert(loft.last["id"])
+    assert (answered["reverted"], answered["kept"]) == (0, 1)
+    assert loft.texts() == ["1", "2", "3", "4"]
+
+
 def test_a_weaving_asked_for_needs_neither_settings_nor_quiet_nor_turns(loft: Loft) -> None:
     looms(loft.conn, "update", loomId=loft.loom, settings={"nightWeaving": False})
     loft.add("one")

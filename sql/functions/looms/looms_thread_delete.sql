@@ -15,7 +15,8 @@ begin
   perform pg_advisory_xact_lock_shared(loom._user_lock_key(v_caller.org, v_thread.user_id));
   v_loom := loom._loom_locked(v_caller, v_loom_id);
   v_thread := loom._loom_thread_named(v_loom, v_thread_id);  -- as it stands behind the locks
-  if v_thread.deleted_at is null then
+  -- One that a weaving retired is deleted anew, so that no revert of that weaving brings it back.
+  if v_thread.deleted_at is null or v_thread.weaving_id is not null then
     v_new := v_thread;
     v_new.deleted_at := v_caller.called_at;
     v_new.weaving_id := null;
