@@ -480,6 +480,26 @@ def test_a_revert_leaves_what_came_after_and_never_brings_back_what_was_erased(l
     assert "u1" not in str(loft.weaving(weaving))
 
 
+def test_weavings_are_taken_back_one_after_another_from_the_last(loft: Loft) -> None:
+    for number in range(5):
+        loft.add(f"{number}")
+    weavings = []
+    for answer in (
+        operations(revise(1, "0 first"), add_("new")),
+        operations(revise(1, "0 second"), revise(6, "new, revised")),
+    ):
+        loft.turn()
+        loft.night()
+        loft.weave(answer)
+        weavings.append(loft.last["id"])
+    first, second = weavings
+    assert [loft.revert(first)[name] for name in ("reverted", "kept")] == [0, 2]
+    assert [loft.revert(second)[name] for name in ("reverted", "kept")] == [2, 0]
+    assert loft.texts() == ["0 first", "1", "2", "3", "4", "new"]
+    assert [loft.revert(first)[name] for name in ("reverted", "kept")] == [2, 0]
+    assert loft.texts() == ["0", "1", "2", "3", "4"]
+
+
 def test_a_thread_deleted_after_it_was_retired_does_not_come_back(loft: Loft) -> None:
     threads = [loft.add(f"{number}") for number in range(5)]
     loft.turn()

@@ -10,8 +10,9 @@ declare
   v_before loom.loom_thread_version;
   v_hit loom.blacklist;
 begin
+  -- The weaving's own version, or that one again since what came later was taken back.
   select * into v_thread from loom.loom_thread
-  where org = v_org and thread_id = p_change.thread_id and version = p_change.to_version
+  where org = v_org and thread_id = p_change.thread_id and weaving_id = p_change.weaving_id
   for update;
   if not found then
     return false;  -- erased, or changed since: what came later stays
