@@ -20,7 +20,7 @@ help: ## Show this list
 	@echo 'Usage: make TARGET'
 	@echo
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  \1|\2/p' Makefile | while IFS='|' read -r name text; do \
-	    printf '%-16s %s\n' "  $$name" "$$text"; done
+	    printf '%-24s %s\n' "  $$name" "$$text"; done
 	@echo
 	@echo 'Settings are LOOM_* environment variables, e.g. LOOM_PORT=8000 make run'
 
