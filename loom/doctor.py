@@ -240,7 +240,7 @@ def check_embeddings(conn: Connection, configured: str | None) -> Finding:
         return Finding(check, "info", text, hint)
     if not told["vectors"]:
         return Finding(check, "warning", f"{configured} needs pgvector, which is not there")
-    if configured == active:
+    if active is not None and configured == active:
         return Finding(check, "ok", f"searches go by {active}")
     if configured is not None and configured == building:
         return Finding(check, "info", f"{building} is being built", "`loom embeddings status`")

@@ -176,6 +176,8 @@ def test_embeddings_are_of_the_model_of_the_settings(db: Connection) -> None:
     assert doctor.check_embeddings(db, "first").level == "warning"  # nobody has added it
     db.execute("""select loom.embedding_model_add('{"model": "first"}')""")
     assert doctor.check_embeddings(db, "first").level == "info"
+    finding = doctor.check_embeddings(db, None)  # it is built, and the settings know nothing of it
+    assert (finding.level, "searches go by none" in finding.text) == ("warning", True)
     db.execute("""select loom.embedding_model_activate('{"model": "first"}')""")
     assert doctor.check_embeddings(db, "first") == Finding(
         "embeddings", "ok", "searches go by first"
