@@ -51,11 +51,15 @@ def psql(installation: Installation, arguments: Sequence[str]) -> int:
     """Run psql until it ends; return its exit code.
 
     It is a child, not this process's successor, so that the share in the embedded server is held
-    until then. A password goes by the environment: arguments are everybody's to see.
+    until then. A password goes by the environment: arguments are everybody's to see. So does the
+    user: one that stood in the connection string would silently win over ``-U``.
     """
     parameters = conninfo_to_dict(installation.migration_dsn)
-    password = parameters.pop("password", None)
-    env = {**os.environ, "PGPASSWORD": str(password)} if password else None
+    variables = {
+        "PGUSER": parameters.pop("user", None),
+        "PGPASSWORD": parameters.pop("password", None),
+    }
+    env = {**os.environ, **{name: str(value) for name, value in variables.items() if value}}
     argv = [_psql_program(installation), make_conninfo("", **parameters), *arguments]
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is psql's, to cancel a statement
     return subprocess.run(argv, env=env, check=False).returncode

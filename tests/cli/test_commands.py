@@ -234,6 +234,13 @@ def test_psql_runs_as_the_migration_login_and_hides_a_password(
     assert "secret" not in seen.out
 
 
+def test_psql_runs_as_the_login_that_is_named(
+    clean_database: Database, variables: dict[str, str]
+) -> None:
+    done = loom("psql", "--", "-U", "loom_gateway", "-Atc", "select current_user", env=variables)
+    assert (done.code, done.out) == (0, "loom_gateway\n")
+
+
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.processes import Up, environment
+from tests.cli.processes import Up, environment, loom
 from tests.embedded.folders import public_parent, temporary
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks into /proc")
@@ -79,3 +79,22 @@ def test_what_is_printed_at_the_start_is_what_is_shown(up: Up) -> None:
     said = "".join(up.out).replace(up.url, PRINTED_URL)
     (shown,) = [block for block in blocks("") if block.startswith("Loom is up")]
     assert shown.replace("--noproxy '*' ", "") in said.replace("--noproxy '*' ", "")
+
+
+def test_the_sql_session_answers_what_is_shown(up: Up, tmp_path: Path) -> None:
+    env = {"LOOM_DATA_DIR": str(up.data_dir)}
+    once, then = tmp_path / "once.sql", tmp_path / "then.sql"
+    once_text, then_text = blocks("sql")
+    once.write_text(once_text)
+    then.write_text(then_text)
+    done = loom("psql", "--", "-v", "ON_ERROR_STOP=1", "-f", str(once), env=env)
+    assert done.code == 0, done.err
+    (command,) = re.findall(r"loom psql (-- -U \w+)", README)
+    as_billing = ("psql", *command.split())
+    done = loom(*as_billing, "-f", str(then), env=env)
+    assert done.out.strip() in [block.strip() for block in blocks("")], done.err
+    other = """select loom.working_memory_get('{"org": "other", "namespace": "n"}')"""
+    done = loom(*as_billing, "-v", "VERBOSITY=sqlstate", "-c", other, env=env)
+    assert (done.code, done.err) == (1, "ERROR:  LM302\n")
+    done = loom(*as_billing, "-c", "table loom.working_memory", env=env)
+    assert (done.code, "permission denied" in done.err) == (1, True)
