@@ -162,6 +162,15 @@ where model = 'm'
 """
 
 
+def scans(conn: Connection, index: str) -> int:
+    """How often this transaction used an index."""
+    row = conn.execute(
+        "select pg_stat_get_xact_numscans(('loom.' || %s)::regclass)", (index,)
+    ).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
 @pytest.mark.parametrize(("dimension", "kind"), [(3, "vector"), (2001, "halfvec")])
 def test_with_an_index_and_many_vectors_the_index_answers(
     model: Connection, dimension: int, kind: str
@@ -195,6 +204,36 @@ def test_with_an_index_and_many_vectors_the_index_answers(
         " '10000', '1'); end $$"
     )
     assert ask(model, "?", query_embedding=wanted)["items"] == exact
+
+
+def test_the_index_is_used(model: Connection) -> None:
+    model.execute(
+        "select loom.memory_set(jsonb_build_object('org', 'acme', 'namespace', 'main', 'user_id',"
+        " 'u1', 'session_id', 'other', 'memory_key', 'k' || n, 'value', 'tea ' || n))"
+        " from generate_series(1, 1200) as n"
+    )
+    # Apart from each other, since a graph of equal vectors has no way out to others.
+    model.execute(
+        "insert into loom.embedding (org, memory_id, model, namespace, user_id, plane,"
+        " content_sha256, embedding, made_at) select org, memory_id, 'm', namespace, user_id,"
+        " 'memory', content_sha256, loom_vector.array_to_vector("
+        " array[1, substr(memory_key, 2)::real / 4000, 0], 3, true), now() from loom.memory"
+    )
+    model.execute("delete from loom.embedding_due")
+    facts(model, {"d": "coffee"}, memory_type="decision")
+    facts(model, {"s": "coffee and milk"}, session_id="s1")
+    made(model)
+    row = model.execute("select loom._embedding_index('m')").fetchone()
+    assert row is not None
+    model.execute(INDEX.format(name=row[0], type="vector", dimension=3).encode())
+    model.execute("analyze loom.embedding; analyze loom.memory")
+    model.execute(
+        "do $$ begin execute replace(pg_get_functiondef('loom._search_by_index'::regproc),"
+        " '10000', '1'); end $$"
+    )
+    before = scans(model, row[0])
+    assert len(near(model)) == 20
+    assert scans(model, row[0]) == before + 1
 
 
 def test_an_index_that_was_not_finished_is_not_used(model: Connection) -> None:

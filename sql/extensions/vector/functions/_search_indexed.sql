@@ -11,6 +11,7 @@ create or replace function loom._search_indexed(
 language plpgsql stable security definer rows 200
 set search_path = loom, pg_temp
 set enable_seqscan = off
+set enable_sort = off
 set hnsw.iterative_scan = relaxed_order
 as $$
 declare
@@ -18,7 +19,8 @@ declare
   -- As the index is written (loom embeddings index): a vector of more than 2,000 numbers only in halves.
   v_type text := case when v_dimension > 2000 then '@vector@.halfvec' else '@vector@.vector' end;
 begin
-  -- The model outright, else the planner could not tell that the index holds it. What else is asked for is not
+  -- No sort, since the planner takes what is asked for for a row or two, and would read and sort all of the org.
+  -- The model outright, else it could not tell that the index holds it. What else is asked for is not
   -- in the index: the scan goes on until it has enough.
   return query execute format(
     'with near as materialized (
