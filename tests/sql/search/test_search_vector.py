@@ -189,7 +189,8 @@ def test_with_an_index_and_many_vectors_the_index_answers(
     model.execute(INDEX.format(name=row[0], type=kind, dimension=dimension).encode())
     by_index = model.execute(
         "select memory_key, user_id, indexed.distance from loom._search_indexed("
-        " jsonb_populate_record(null::loom.caller, %s), 'memory', 'm', %s, 10) as indexed"
+        " jsonb_populate_record(null::loom.caller, %s),"
+        " row('memory', null, null, null)::loom.search_filter, 'm', %s, 10) as indexed"
         " join loom.memory using (memory_id)",
         (
             '{"org": "acme", "namespace": "main", "users": ["u1", "-"]}',
@@ -206,7 +207,8 @@ def test_with_an_index_and_many_vectors_the_index_answers(
     assert ask(model, "?", query_embedding=wanted)["items"] == exact
 
 
-def test_the_index_is_used(model: Connection) -> None:
+def test_the_index_is_used_and_finds_behind_what_the_filter_leaves_out(model: Connection) -> None:
+    """All that is nearest may be of another type or session."""
     model.execute(
         "select loom.memory_set(jsonb_build_object('org', 'acme', 'namespace', 'main', 'user_id',"
         " 'u1', 'session_id', 'other', 'memory_key', 'k' || n, 'value', 'tea ' || n))"
@@ -234,6 +236,8 @@ def test_the_index_is_used(model: Connection) -> None:
     before = scans(model, row[0])
     assert len(near(model)) == 20
     assert scans(model, row[0]) == before + 1
+    assert near(model, memory_type="decision") == ["d"]
+    assert sorted(near(model, session_id="s1", read_scope="own_session")) == ["d", "s"]
 
 
 def test_an_index_that_was_not_finished_is_not_used(model: Connection) -> None:

@@ -13,7 +13,7 @@ begin
   if loom._search_by_index(p_caller, p_filter.plane, p_model) then
     -- More than is wanted, since some of it is not shown.
     open v_nearest for
-      select * from loom._search_indexed(p_caller, p_filter.plane, p_model, v_vector, 20 * p_limit);
+      select * from loom._search_indexed(p_caller, p_filter, p_model, v_vector, 20 * p_limit);
   elsif p_caller.users is null then
     open v_nearest for
       select memory_id, content_sha256, embedding operator(@vector@.<=>) v_vector as distance from loom.embedding
