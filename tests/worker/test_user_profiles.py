@@ -363,6 +363,18 @@ def test_o51_a_fault_of_ours_is_a_failure_of_that_user_alone(
     assert site.task()[:2] == (1, "WORKER_ERROR")
 
 
+def test_o51_what_ends_its_worker_each_time_is_paid_for_three_times_at_most(site: Site) -> None:
+    site.ask()
+    worker = site.database.connect("loom_worker")
+    for _ in range(3):  # claimed, and never heard of again
+        worker.execute("select loom.user_profile_claim('acme')")
+        site.clock.advance(minutes=5)
+    with ModelEndpoint(CITY) as endpoint:
+        assert site.work(endpoint) == 1
+        assert endpoint.calls == 0
+    assert (facts(site.profile()), site.profile()["pending"]) == (BY_RULES, 0)
+
+
 def test_no_text_of_a_user_is_logged(site: Site, caplog: pytest.LogCaptureFixture) -> None:
     site.ask("My secret is canary.")
     caplog.set_level(logging.DEBUG, logger="loom")

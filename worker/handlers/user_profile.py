@@ -1,7 +1,8 @@
 """User profiles: has a model read what a user said, and merges what it tells.
 
 A bad answer is asked for once more, and then the rules judge, as they do when the provider has
-failed for the third time; a provider that cannot serve just now is waited for.
+failed for the third time, or three workers came to nothing over it; a provider that cannot serve
+just now is waited for.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ ANSWERS: Final = 2
 """What a model may say before the rules judge."""
 
 ATTEMPTS: Final = 3
-"""Failures of the provider after which the rules judge."""
+"""Failures, of the provider or of ours, after which the rules judge."""
 
 WRITE_SECONDS: Final = 30.0
 """The last ones of a lease, kept for the write."""
@@ -147,7 +148,8 @@ class UserProfiles:
 
     async def _learn(self, task: Task) -> None:
         try:
-            delta = await self._asked(task)
+            # Past them when workers died or failed over it: the model is not paid for again.
+            delta = await self._asked(task) if task.attempt <= ATTEMPTS else None
         except ModelError as failure:
             if isinstance(failure, Waiting) or task.attempt < ATTEMPTS:
                 await task.fail(failure.outcome, failure.code, failure.retry_seconds)
