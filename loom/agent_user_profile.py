@@ -112,6 +112,7 @@ class UserProfile(Plane):
         as_of_version: int | None = None,
         scope: Scope | None = None,
         include_document: bool | None = None,
+        signal_ids: Sequence[str] | None = None,
         **ids: Unpack[UserIds],
     ) -> Answer:
         """The profile, now or as a version was; the empty one and not ``found`` without one."""
@@ -121,6 +122,7 @@ class UserProfile(Plane):
             as_of_version=as_of_version,
             scope=scope,
             include_document=include_document,
+            signal_ids=signal_ids,
         )
 
     async def history(

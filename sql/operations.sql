@@ -104,7 +104,7 @@ insert into loom.operation (op, function_name, role, mode, identity, fields) val
   ('user_profile.put', 'user_profile_put', 'writer', 'write', '{org,namespace,user_id,session_id}',
     '{profile,source,version,document,scope,if_version,if_absent}'),
   ('user_profile.get', 'user_profile_get', 'viewer', 'read', '{org,namespace,user_id,session_id}',
-    '{as_of_version,scope,include_document}'),
+    '{as_of_version,scope,include_document,signal_ids}'),
   ('user_profile.history', 'user_profile_history', 'viewer', 'read', '{org,namespace,user_id,session_id}',
     '{as_of_version,scope,limit,cursor}'),
   ('user_profile.render', 'user_profile_render', 'viewer', 'read', '{org,namespace,user_id,session_id}',

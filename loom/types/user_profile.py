@@ -202,6 +202,10 @@ class UserProfileGet(ScopedUser, kw_only=True):
     include_document: (
         Annotated[bool, Meta(description="With the document of `user_profile.put`.")] | None
     ) = None
+    signal_ids: (
+        Annotated[list[str], Meta(max_length=200, description="Which of them have been merged?")]
+        | None
+    ) = None
 
 
 class UserProfileHistory(ScopedUser, kw_only=True):
@@ -281,6 +285,9 @@ class UserProfileRead(UserProfileStanding, kw_only=True):
     found: bool
     pending: Annotated[int, Meta(description="Updates that wait for a model.")]
     document: Annotated[str | None, Meta(description="Null unless asked for.")]
+    merged_signal_ids: Annotated[
+        list[str], Meta(description="Of `signal_ids` those that were merged or wait for a model.")
+    ]
 
 
 class UserProfileVersion(Struct, kw_only=True):

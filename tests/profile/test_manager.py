@@ -110,6 +110,17 @@ def test_o28_signals_that_were_merged_change_nothing_by_any_source(any_store: An
     asyncio.run(work())
 
 
+def test_o28_a_source_reads_only_signals_that_were_not_merged(any_store: Any) -> None:
+    async def work() -> None:
+        source = Scripted(fact("1"), fact("2"))
+        manager = ProfileManager(any_store, source)
+        await manager.update("u1", [said("x", id="1")])
+        await manager.update("u1", [said("x", id="1"), said("y", id="2")])
+        assert source.read == [["x"], ["y"]]
+
+    asyncio.run(work())
+
+
 def test_without_signals_nothing_changes_and_no_source_is_asked(any_store: Any) -> None:
     async def work() -> None:
         source = Scripted()
@@ -212,7 +223,9 @@ def test_an_update_of_postgres_is_one_statement(database: Database) -> None:
         return int(row[0])
 
     with PostgresProfileStore(database.dsn()) as store:
-        for source in (RuleProfileSource(), Scripted(fact("1"))):
+        # A source that is not the database's own reads no signal twice: that is asked first.
+        for source, most in ((RuleProfileSource(), 1), (Scripted(fact("1")), 2)):
             before = statements()
-            asyncio.run(ProfileManager(store, source).update("u1", [said("Call me Sam.", id="1")]))
-            assert statements() == before + 1
+            signal = said("Call me Sam.", id=f"of {most}")
+            asyncio.run(ProfileManager(store, source).update("u1", [signal]))
+            assert statements() == before + most

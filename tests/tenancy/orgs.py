@@ -281,7 +281,7 @@ OWN_FIELDS: dict[str, list[Answer]] = {
     ],
     "user_profile.apply": [{"delta": {"summary": "attack"}, "scope": {"user": "a"}}],
     "user_profile.put": [{"profile": {"summary": "attack"}}],
-    "user_profile.get": [{}, {"as_of_version": 1, "include_document": True}],
+    "user_profile.get": [{"signal_ids": ["1"]}, {"as_of_version": 1, "include_document": True}],
     "user_profile.history": [{"limit": 200}, {"scope": {"tenant": "a"}}],
     "user_profile.render": [{}, {"format": "xml"}],
     "user_profile.reset": [{}],

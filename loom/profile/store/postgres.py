@@ -101,6 +101,13 @@ class PostgresProfileStore:
         told = [_wire(each) for each in signals]
         return profile_of(user_id, self._call("update", user_id, scope, signals=told))
 
+    def unmerged(
+        self, user_id: str, signal_ids: Sequence[str], *, scope: MemoryScope | None = None
+    ) -> set[str]:
+        """Which of these signals have not been merged yet."""
+        answer = self._call("get", user_id, scope, signal_ids=list(signal_ids))
+        return set(signal_ids).difference(answer["merged_signal_ids"])
+
     def reset(
         self, user_id: str, *, now: str = "", scope: MemoryScope | None = None
     ) -> UserProfile:

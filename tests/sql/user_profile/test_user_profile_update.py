@@ -38,6 +38,15 @@ def test_o28_a_signal_with_an_id_is_merged_once(db: Connection) -> None:
     assert facts(up(db, "update", signals=[sam, sam], scope={"kind": "k"})) == {"name": "Sam"}
 
 
+def test_o28_a_reader_is_told_which_signals_were_merged(db: Connection) -> None:
+    up(db, "update", signals=[{"id": "s1", "text": "A tool's.", "role": "tool"}])
+    up(db, "update", source="llm", signals=[{"id": "s2", "text": "Hi."}], scope={"kind": "work"})
+    asked = {"signal_ids": ["s2", "s1", "s1"]}
+    assert up(db, "get", **asked)["merged_signal_ids"] == ["s1"]
+    assert up(db, "get", **asked, scope={"kind": "work"})["merged_signal_ids"] == ["s2"]
+    assert up(db, "get", **asked, user_id="u2")["merged_signal_ids"] == []
+
+
 def test_an_id_counts_once_within_a_request(db: Connection) -> None:
     long, short = {"id": "1", "text": "x" * 100}, {"id": "2", "text": "x" * 20}
     answer = up(db, "update", signals=[long, short, {**long, "text": "x" * 900}])

@@ -35,6 +35,7 @@ def test_of_a_user_without_a_profile_the_empty_one_is_read(db: Connection) -> No
         "updated_at": None,
         "pending": 0,
         "document": None,
+        "merged_signal_ids": [],
     }
     assert up(db, "history") == {"found": False, "items": [], "next_cursor": None}
 
