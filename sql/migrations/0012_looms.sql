@@ -53,7 +53,7 @@ create unique index loom_scope_key on loom.loom (org, namespace, scope_key) wher
 create unique index loom_process_key on loom.loom (org, namespace, process_id) where process_id is not null;
 -- What is due: looms that say for themselves whether or when, and those that leave it to their namespace. A
 -- wait stands in the index too, so that those who wait cost no look at their rows.
-create index loom_due_own_idx on loom.loom (last_activity_at, coalesce(night_weaving_not_before, '-infinity'))
+create index loom_due_own_idx on loom.loom (org, last_activity_at, coalesce(night_weaving_not_before, '-infinity'))
   where night_weaving_pending and (night_weaving or (night_weaving is null and quiet_minutes is not null));
 create index loom_due_inherited_idx on loom.loom
   (org, namespace, last_activity_at, coalesce(night_weaving_not_before, '-infinity'))
@@ -170,9 +170,9 @@ create table loom.loom_weaving (
 comment on table loom.loom_weaving is 'Weavings of looms: why, when, by which model, how they ended and how much they changed.';
 create index loom_weaving_list_idx on loom.loom_weaving (org, loom_id, requested_at, weaving_id);
 create unique index loom_weaving_queued_key on loom.loom_weaving (org, loom_id, dry_run) where state = 'queued';
--- The scheduler's, across orgs: what has been asked for.
 create index loom_weaving_ended_idx on loom.loom_weaving (ended_at) where ended_at is not null;
-create index loom_weaving_queued_idx on loom.loom_weaving (requested_at) where state = 'queued';
+-- The scheduler's, org by org: what has been asked for.
+create index loom_weaving_queued_idx on loom.loom_weaving (org, requested_at) where state = 'queued';
 
 create table loom.loom_weaving_part (
   org text collate "C" not null,

@@ -677,6 +677,47 @@ def test_o56_orgs_take_turns_whatever_one_of_them_has_due(loft: Loft) -> None:
     assert ("small",) in rows[:2]
 
 
+@pytest.mark.parametrize("how", ["own", "inherited", "asked"])
+def test_o56_an_org_that_may_call_no_model_hides_nobody_else(loft: Loft, how: str) -> None:
+    """However much it has due, and for however long."""
+    night = True if how == "own" else None
+    many = loft.conn.execute(
+        "with place as ("
+        "  insert into loom.namespace (org, name, created_at, created_by, updated_at, updated_by)"
+        "  select 'acme', 'n' || number, loom._now(), 'test', loom._now(), 'test'"
+        "  from generate_series(1, 60) as number"
+        "  returning name)"
+        " insert into loom.loom (org, namespace, name, night_weaving, last_activity_at,"
+        "  night_weaving_pending, created_at, created_by, updated_at, updated_by)"
+        " select 'acme', place.name, number::text, %s, loom._now(), true, loom._now(), 'test',"
+        "  loom._now(), 'test' from place, generate_series(1, 25) as number",
+        (night,),
+    ).rowcount
+    assert many == 1500
+    if how == "asked":
+        loft.conn.execute(
+            "insert into loom.loom_weaving (org, namespace, loom_id, cause, dry_run, state,"
+            " requested_at, requested_by) select org, namespace, loom_id, 'request', false,"
+            " 'queued', loom._now(), 'test' from loom.loom"
+        )
+    if how == "inherited":
+        Heeded(night_weaving={"default": True}).put(loft.conn)
+    operate(loft.conn, "org.set_model_calls", org="acme", enabled=False)
+    loft.clock.advance(seconds=1)
+    theirs = {"org": "small", "namespace": "main"}
+    settings = {"nightWeaving": night}
+    made = operate(loft.conn, "looms.create", **theirs, name="one", settings=settings)
+    named = {**theirs, "loomId": made["entity"]["id"]}
+    operate(loft.conn, "looms.activity", **named, text="t")
+    if how == "asked":
+        operate(loft.conn, "looms.weave", **named)
+    loft.night()
+    rows = loft.conn.execute(
+        "select org::text, loom_id::text from loom.weaving_due(20, %s)", (how != "asked",)
+    ).fetchall()
+    assert rows == [("small", named["loomId"])]
+
+
 def test_a_model_that_does_not_answer_in_time_is_a_failure(loft: Loft) -> None:
     loft.turn()
     loft.night()

@@ -4,10 +4,13 @@ set search_path = loom, pg_temp
 as $$
 begin
   return query
-    select held.* from loom.loom as held
-    join (
-      select org, loom_id from loom.loom_weaving where state = 'queued' order by requested_at limit 1000
-    ) as asked on asked.org = held.org and asked.loom_id = held.loom_id
+    -- So many of each org, since one that asks for much, or is not to be served now, must not hide the others.
+    select held.* from (select distinct org from loom.namespace) as tenant
+    cross join lateral (
+      select org, loom_id from loom.loom_weaving
+      where org = tenant.org and state = 'queued' order by requested_at limit 1000
+    ) as asked
+    join loom.loom as held on held.org = asked.org and held.loom_id = asked.loom_id
     where held.lease_id is null or held.leased_until <= p_at
     union all
     (select * from loom.loom where lease_id is not null and leased_until <= p_at order by leased_until limit 1000);
