@@ -618,6 +618,23 @@ def test_o50_o51_a_loom_whose_worker_died_waits_and_is_woven_by_another(loft: Lo
     assert loft.texts() == ["eins"]
 
 
+def test_o50_a_worker_that_goes_on_from_user_to_user_keeps_its_lease(loft: Loft) -> None:
+    for number in range(5):
+        loft.turn(f"turn of u{number}", userId=f"u{number}")
+    loft.night()
+
+    def slow(request: Request) -> Step:
+        loft.clock.advance(seconds=400)
+        return operations(add_(f"from {told(request)['turns'][0]['text']}"))
+
+    with ModelEndpoint(answer=slow) as endpoint:
+        assert loft.work(endpoint) == 1
+    assert len(endpoint.requests) == 5
+    assert loft.texts() == [f"from turn of u{number}" for number in range(5)]
+    assert (loft.last["state"], loft.last["added"]) == ("done", 5)
+    assert loft.state["nightWeavingNotBefore"] is None
+
+
 def claim(loft: Loft) -> Any:
     row = loft.conn.execute("select loom.weaving_claim('acme', %s)", (loft.loom,)).fetchone()
     assert row is not None

@@ -14,6 +14,11 @@ begin
   if v_loom.loom_id is null then
     return jsonb_build_object('found', false);
   end if;
+  -- A whole lease for each part: however many users a loom has, a worker that goes on is no dead one.
+  update loom.loom
+  set leased_until = v_now + make_interval(secs => loom._night_weaving_setting('lease_seconds', 600)::double precision)
+  where org = v_org and loom_id = v_loom.loom_id
+  returning * into v_loom;
   select array_agg(turn_id order by at, turn_id),
     jsonb_agg(jsonb_build_object('agent', nullif(agent, '-'), 'at', loom._ts(at), 'text', text) order by at, turn_id)
   into v_part.turn_ids, v_turns
@@ -42,7 +47,7 @@ begin
 end
 $$;
 comment on function loom.weaving_read(text, uuid, text, text) is
-'What the model is given of one user: the turns since the last weaving, the oldest first, as far as they have 60,000 characters; the threads that it may change, the newest as far as that; and for context what else the agent knows. What was read is noted, and a change holds good for just that. Read it right before the call of a model, and call none when model_calls is false.
+'What the model is given of one user: the turns since the last weaving, the oldest first, as far as they have 60,000 characters; the threads that it may change, the newest as far as that; and for context what else the agent knows. What was read is noted, and a change holds good for just that. Read it right before the call of a model, and call none when model_calls is false. The lease begins anew with each part.
 
 Request: p_agent (- for the shared threads).
 Returns: found (false: the lease is over), turns [{agent, at, text}], threads [{text, tags}], both numbered from 1, context [text], retire_left, model_calls, seconds_left.
