@@ -248,6 +248,40 @@ def test_o13_a_failure_changes_nothing_and_is_waited_for(
     assert loft.state["nightWeavingNotBefore"] is None
 
 
+def test_o13_a_user_whose_turns_make_the_model_fail_keeps_nobody_else_waiting(loft: Loft) -> None:
+    loft.add("own of u1", userId="u1", agent="a")
+    for user in ("u1", "u2"):
+        loft.turn(f"turn of {user}", userId=user, agent="a")
+    loft.night()
+
+    def answer(request: Request) -> Step:
+        if told(request)["threads"]:
+            return completion("garbage")
+        return operations(add_(f"from {told(request)['turns'][0]['text']}"))
+
+    with ModelEndpoint(answer=answer) as endpoint:
+        assert loft.work(endpoint) == 1
+    # What u1's own thread has not been told yet is not taken for consolidated by the shared ones.
+    assert len(endpoint.requests) == 2
+    assert loft.texts() == ["from turn of u2", "own of u1"]
+    assert (loft.last["state"], loft.last["error"]) == ("failed", "ANSWER_NOT_OBJECT")
+    assert loft.state["nightWeavingPending"] is True
+    loft.night()
+    with ModelEndpoint(NOTHING, NOTHING) as endpoint:
+        assert loft.work(endpoint) == 1
+    assert "u2" not in str([told(request) for request in endpoint.requests])
+    assert loft.state["nightWeavingPending"] is False
+
+
+def test_o53_an_endpoint_that_fails_is_asked_once_for_all_users(loft: Loft) -> None:
+    for user in ("u1", "u2"):
+        loft.turn(f"turn of {user}", userId=user)
+    loft.night()
+    with ModelEndpoint(answer=lambda _request: server_error()) as endpoint:
+        assert loft.work(endpoint) == 1
+    assert len(endpoint.requests) == 1
+
+
 def test_o53_waits_grow_with_each_failure_up_to_six_hours(loft: Loft) -> None:
     loft.turn()
     loft.night()

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import psycopg
 
+from loom import model_errors as codes
 from loom.logs import without_text
 from loom.model_client import Completion, ModelClient, cancelled
 from loom.model_errors import Failed, ModelError, Waiting
@@ -28,6 +29,25 @@ WRITE_SECONDS: Final = 30.0
 
 RELEASE_SECONDS: Final = 2.0
 """How long a worker that stops tries to give its lease back; else the lease runs out."""
+
+OF_ONE_PROMPT: Final = frozenset(
+    {
+        codes.PROMPT_TOO_LONG,
+        codes.CUT_OFF,
+        codes.EMPTY_ANSWER,
+        codes.ANSWER_FILTERED,
+        codes.ANSWER_REFUSED,
+        codes.ANSWER_UNFINISHED,
+        codes.ANSWER_TOO_LONG,
+        codes.ANSWER_TOO_DEEP,
+        codes.ANSWER_TRUNCATED,
+        codes.ANSWER_NOT_JSON,
+        codes.ANSWER_NOT_OBJECT,
+        codes.ANSWER_NOT_ONE_OBJECT,
+        codes.ANSWER_OFF_SCHEMA,
+    }
+)
+"""Failures that come of what one user's turns say: they keep nobody else from being woven."""
 
 ModelOf = Callable[[str | None, str | None], ModelClient]
 """The client for the name of credentials and a model, each None for the worker's own. Raises
@@ -66,10 +86,21 @@ class NightWeaving:
         return True
 
     async def _weave(self, lease: WeavingLease) -> None:
+        failed: dict[str, ModelError] = {}
         try:
             for part in lease.parts:
-                if not await self._part(lease, part):
-                    return
+                # The shared part takes the turns for consolidated: not while an own one lacks them.
+                if part["user_id"] in failed:
+                    continue
+                try:
+                    if not await self._part(lease, part):
+                        return
+                except ModelError as failure:
+                    if failure.code not in OF_ONE_PROMPT:
+                        raise
+                    failed[part["user_id"]] = failure
+            if failed:
+                raise next(iter(failed.values()))
         except ModelError as failure:
             # An answer that was cut off would be again: it waits like any other failure.
             outcome = "waiting" if isinstance(failure, Waiting) else Failed.outcome
