@@ -576,6 +576,24 @@ def test_a_dry_run_shows_all_and_changes_nothing(loft: Loft) -> None:
     assert loft.weave(NOTHING) == 1
 
 
+def test_a_dry_run_shows_what_would_be_done_and_no_more(loft: Loft) -> None:
+    """Also where an answer says something twice."""
+    for number in range(10):
+        loft.add(f"thread {number}")
+    answer = operations(
+        *(retire(1), retire(1), revise(1, "one"), revise(2, "two"), revise(2, "zwei"), retire(2)),
+        *(add_("new"), add_("new"), add_("two")),
+    )
+    shown = []
+    for dry_run in (True, False):
+        asked = looms(loft.conn, "weave", loomId=loft.loom, dryRun=dry_run)["entity"]["id"]
+        assert loft.weave(answer) == 1
+        weaving = loft.weaving(asked)
+        assert weaving["dropped"] == 6
+        shown.append([(each["action"], each["text"]) for each in weaving["changes"]])
+    assert shown[0] == shown[1] == [("retire", None), ("revise", "two"), ("add", "new")]
+
+
 def test_the_credentials_are_those_of_the_last_run_by_name(loft: Loft) -> None:
     loft.turn(credentials="team-a", model="their-model")
     loft.night()

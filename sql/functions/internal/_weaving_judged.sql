@@ -29,6 +29,10 @@ begin
       select from loom.loom_thread
       where org = v_org and loom_id = p_loom.loom_id and deleted_at is null and user_id = p_part.user_id
         and agent = p_part.agent and text = v_change.text)
+      and not exists (
+        select from loom.loom_weaving_change
+        where org = v_org and weaving_id = p_part.weaving_id and user_id = p_part.user_id and agent = p_part.agent
+          and text = v_change.text)
   end;
   if v_fit is not true then
     return null;
