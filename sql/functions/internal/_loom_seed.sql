@@ -22,7 +22,8 @@ begin
   select v_org, v_loom.namespace, v_loom.loom_id, user_id, '-', text, tags, array[thread_id], created_at, created_by,
     updated_at, updated_by
   from loom.loom_thread
-  where org = v_org and loom_id = v_source and agent = '-' and deleted_at is null and user_id = any (v_users);
+  where org = v_org and loom_id = v_source and agent = '-' and deleted_at is null and user_id = any (v_users)
+    and (loom._blacklist_hit(p_caller, array[text] || tags)).blacklist_id is null;
   update loom.loom
   set seeded_at = p_caller.called_at, last_woven_at = case when found then p_caller.called_at else last_woven_at end,
     updated_at = p_caller.called_at, updated_by = p_caller.actor
@@ -32,4 +33,4 @@ begin
 end
 $$;
 comment on function loom._loom_seed(loom.caller, loom.loom) is
-  'Copies the shared threads of the loom that this one inherits from, once: in one statement, so that a thread woven there meanwhile is copied or not. Each copy stays its user''s.';
+  'Copies the shared threads of the loom that this one inherits from, once: in one statement, so that a thread woven there meanwhile is copied or not. Each copy stays its user''s; what is blacklisted by now is not copied.';

@@ -202,6 +202,16 @@ def test_the_first_wake_up_copies_the_sources_shared_threads_once(db: Connection
     assert texts(db, heir["id"]) == ["shared"]
 
 
+def test_what_is_blacklisted_by_now_is_not_copied(db: Connection) -> None:
+    source = make(db)
+    for text, tags in (("a secret", []), ("tagged", ["secret"]), ("plain", [])):
+        add(db, source, text, tags=tags)
+    operate(db, "blacklist.add", **PLACE, pattern="SECRET")
+    (bound,) = bind(db, scope="run", processId=RUN, seedFromLoomId=source)
+    assert texts(db, bound["loom"]["id"]) == ["plain"]
+    assert texts(db, source) == ["a secret", "tagged", "plain"]
+
+
 def test_a_seed_must_be_a_loom_of_the_namespace(db: Connection) -> None:
     theirs = make(db, "theirs", namespace="second")
     for source in (NOBODY, theirs):
