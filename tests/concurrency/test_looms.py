@@ -179,6 +179,20 @@ def test_a_rename_waits_for_a_rival_to_the_name(acme: Database) -> None:
     assert looms(conn, "get", loomId=loom, **DEV)["name"] == "old"
 
 
+def test_a_name_that_another_took_meanwhile_is_taken_also_for_the_loom_that_had_it(
+    acme: Database,
+) -> None:
+    loom = make(acme.connect(), "old", **DEV)
+    keep = step("looms.update", loomId=loom, name="old")
+    with acme.connect() as observer, acme.connect(WRITER) as one, acme.connect(WRITER) as two:
+        with one.transaction():
+            assert perform(one, step("looms.update", loomId=loom, name="new")).sqlstate is None
+            assert perform(one, step("looms.create", name="old")).sqlstate is None
+            rival = Rival(two, lambda: perform(two, keep))
+            wait_until_blocked(observer, rival, by=one.info.backend_pid)
+        assert rival.result().sqlstate == "LM202"
+
+
 def test_32_turns_and_threads_at_once_are_all_there(acme: Database) -> None:
     conn = acme.connect()
     loom = make(conn, **DEV)

@@ -12,13 +12,13 @@ declare
   v_ok boolean;
 begin
   perform loom._loom_unpinned(v_caller);
-  v_loom := loom._loom_in_reach(v_caller, v_loom_id);
+  v_loom := loom._loom_locked(v_caller, v_loom_id);
   v_caller.namespace := v_loom.namespace;
   v_ok := loom._blacklist_check(v_caller, array[v_name, v_description]);
   if v_name <> v_loom.name then
     v_ok := loom._loom_name_free(v_caller, v_name);
   end if;
-  v_loom := loom._loom_settings(loom._loom_locked(v_caller, v_loom_id), p_request);
+  v_loom := loom._loom_settings(v_loom, p_request);
   update loom.loom
   set name = coalesce(v_name, v_loom.name), description = coalesce(v_description, v_loom.description),
     night_weaving = v_loom.night_weaving, quiet_minutes = v_loom.quiet_minutes, weaver_model = v_loom.weaver_model,
