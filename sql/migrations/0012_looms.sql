@@ -88,6 +88,8 @@ create table loom.loom_thread (
 ) with (fillfactor = 80);
 comment on table loom.loom_thread is 'Threads of looms as they stand; a deleted or retired one is a tombstone.';
 create index loom_thread_list_idx on loom.loom_thread (org, loom_id, created_at, thread_id);
+-- What one user is told, however many others weave into the loom.
+create index loom_thread_told_idx on loom.loom_thread (org, loom_id, user_id, created_at, thread_id) where deleted_at is null;
 create index loom_thread_user_idx on loom.loom_thread (org, user_id, namespace);
 create index loom_thread_deleted_idx on loom.loom_thread (deleted_at) where deleted_at is not null;
 

@@ -9,20 +9,29 @@ declare
   v_most integer := 65536;
 begin
   return query
-    select thread.* from (
-      select newest.thread_id,
+    select (told.thread).* from (
+      select newest as thread,
         sum(char_length(newest.text)) over (order by newest.created_at desc, newest.thread_id desc) as characters
       from (
-        select * from loom.loom_thread
-        where org = v_org and loom_id = p_loom_id and deleted_at is null and agent in ('-', p_agent)
-          and (p_caller.users is null or user_id = any (p_caller.users))
+        -- User by user, so that what others have woven costs nothing.
+        (select held.* from unnest(p_caller.users) as named (user_id)
+        cross join lateral (
+          select * from loom.loom_thread
+          where org = v_org and loom_id = p_loom_id and user_id = named.user_id and deleted_at is null and agent in ('-', p_agent)
+          order by created_at desc, thread_id desc
+          limit 1000
+        ) as held)
+        union all
+        (select * from loom.loom_thread
+        where p_caller.users is null and org = v_org and loom_id = p_loom_id and deleted_at is null and agent in ('-', p_agent)
+        order by created_at desc, thread_id desc
+        limit 1000)
         order by created_at desc, thread_id desc
         limit 1000
       ) as newest
     ) as told
-    join loom.loom_thread as thread on thread.org = v_org and thread.thread_id = told.thread_id
     where told.characters <= v_most
-    order by thread.created_at, thread.thread_id;
+    order by (told.thread).created_at, (told.thread).thread_id;
 end
 $$;
 comment on function loom._loom_threads_told(loom.caller, uuid, text) is
