@@ -96,8 +96,11 @@ def routes_at(raw_path: bytes) -> tuple[Mapping[str, LoomRoute], Mapping[str, st
 
 
 def request_of(route: LoomRoute, in_path: Mapping[str, str], query: bytes, body: bytes) -> bytes:
-    """The operation's request. Raises `Refusal` for a query that gives a field twice."""
+    """The operation's request. Raises `Refusal` for a query that gives a field twice, or one of a
+    body: to pass over a `dryRun` there would be to weave."""
     if route.has_body:
+        for name in _query_fields(query, in_path):
+            raise _refuse(name[:200], "is a field of the body", "Send it in the body.")
         return with_fields(body, in_path)
     return msgspec.json.encode({**_query_fields(query, in_path), **in_path})
 
@@ -152,6 +155,7 @@ def allowed(routes: Mapping[str, LoomRoute]) -> bytes:
     return ", ".join(methods).encode()
 
 
-def _refuse(field: str | None, reason: str) -> Refusal:
-    hint = "Name each field once, in UTF-8."
+def _refuse(
+    field: str | None, reason: str, hint: str = "Name each field once, in UTF-8."
+) -> Refusal:
     return Refusal(INVALID_REQUEST, {"field": field, "reason": reason, "hint": hint})

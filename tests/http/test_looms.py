@@ -121,6 +121,14 @@ def test_a_query_is_judged_like_any_request(api: Api, query: str, field: str) ->
     assert detail(ask(api, "GET", path), 400, "INVALID_REQUEST")["field"] == field
 
 
+def test_a_field_of_the_body_is_not_passed_over_in_the_query(api: Api) -> None:
+    path = f"/looms/by-id/{new(api)['id']}/weavings"
+    refusal = ask(api, "POST", f"{path}?dryRun=true")
+    assert detail(refusal, 400, "INVALID_REQUEST")["field"] == "dryRun"
+    assert ask(api, "GET", path).json()["total"] == 0
+    assert ask(api, "POST", f"{path}?").status_code == 200
+
+
 @pytest.mark.parametrize(
     "query",
     ["a=%ff", "a=ä".encode("latin-1").decode("latin-1"), "&".join("abc=1" for _ in range(51))],
