@@ -310,7 +310,10 @@ def facts_of(request: Request) -> list[Json]:
 
 def by_the_facts(request: Request) -> Step:
     """As `loom demo`'s stand-in answers: a fact `timezone: Europe/Berlin` settles that property."""
-    return completion(stand_in.fill_in(request.body["messages"]))
+    messages = request.body["messages"]
+    if not stand_in.understands(messages):
+        return refusal(501, stand_in.NOT_UNDERSTOOD)
+    return completion(stand_in.fill_in(messages))
 
 
 def main(arguments: Iterable[str] | None = None) -> None:

@@ -18,6 +18,7 @@ from typing import Any, Final, Self
 Json = dict[str, Any]
 
 NAME: Final = "stand-in"
+NOT_UNDERSTOOD: Final = "The stand-in fills in structured profiles and folds, and nothing else."
 
 
 class StandIn:
@@ -44,6 +45,12 @@ class StandIn:
     ) -> None:
         if self._server is not None:
             self._server.close()
+
+
+def understands(messages: Sequence[Mapping[str, str]]) -> bool:
+    """Whether a prompt is one that `fill_in` answers: of a structured profile, or of a fold."""
+    system = messages[0]["content"]
+    return "<schema>" in system or '{"summary": ' in system
 
 
 def fill_in(messages: Sequence[Mapping[str, str]]) -> Json:
@@ -97,13 +104,21 @@ async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
         length = re.search(r"^content-length: *(\d+)", head, re.IGNORECASE | re.MULTILINE)
         body = json.loads(await reader.readexactly(int(length[1]) if length else 0))
-        reply = json.dumps(completion(fill_in(body["messages"]))).encode()
+        status, told = _reply(body["messages"])
+        reply = json.dumps(told).encode()
         writer.write(
-            b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n"
-            b"Content-Length: %d\r\n\r\n%b" % (len(reply), reply)
+            b"HTTP/1.1 %b\r\nContent-Type: application/json\r\nConnection: close\r\n"
+            b"Content-Length: %d\r\n\r\n%b" % (status, len(reply), reply)
         )
         await writer.drain()
     writer.close()
+
+
+def _reply(messages: Sequence[Mapping[str, str]]) -> tuple[bytes, Json]:
+    """The status line and the body: a refusal of what it does not understand."""
+    if understands(messages):
+        return b"200 OK", completion(fill_in(messages))
+    return b"501 Not Implemented", {"error": {"message": NOT_UNDERSTOOD}}
 
 
 def _told(name: str, fact: Json) -> object:

@@ -95,6 +95,10 @@ def test_kept_it_stays_up_until_it_is_told_to_stop() -> None:
         body = {"org": "demo", "namespace": "support", "agent": "triage", "block_key": "log"}
         answer = httpx2.post(f"{url}/v1/working_memory.get", json=body, trust_env=False).json()
         assert answer["content"] == "mail sent\n40 EUR paid back"
+        body = {"org": "demo", "namespace": "support", "user_id": "u-42", "query": "tea"}
+        answer = httpx2.post(f"{url}/v1/memory.ask", json=body, trust_env=False).json()
+        assert answer["detail"]["reason"] == "MODEL_ERROR"  # the stand-in fills in profiles alone
+        assert "Traceback" not in demo.said
         processes = children(demo.process.pid)
         assert processes
         assert demo.stop(signal.SIGTERM) == 0
