@@ -175,7 +175,8 @@ class Looms(Plane):
     async def weave(
         self, loom_id: str, *, dry_run: bool | None = None, **ids: Unpack[LoomIds]
     ) -> Answer:
-        """Ask for a loom to be woven now; ``weaving`` tells how it went."""
+        """Ask for a loom to be woven now; answers the weaving under ``entity``, whose progress
+        `weaving` tells."""
         return await self._call("weave", ids, loomId=loom_id, dryRun=dry_run)
 
     async def weaving(
