@@ -60,7 +60,7 @@ def fixed(answer: str) -> Any:
     return json.loads(_VARIES.sub(r'"\1": "…"', answer))
 
 
-@pytest.mark.parametrize("example", blocks("python"), ids=["blocks", "pack"])
+@pytest.mark.parametrize("example", blocks("python"), ids=["blocks", "pack", "looms"])
 def test_an_example_prints_what_is_shown(up: Up, tmp_path: Path, example: str) -> None:
     program = tmp_path / "example.py"
     program.write_text(example)
