@@ -16,7 +16,14 @@ _FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _INLINE = re.compile(r"`[^`\n]*`")
 _QUOTED_LINE = re.compile(r"(^|\n)[ \t]*>[^\n]*")
 # U+001F is what the database puts between messages.
-_SPEECH = re.compile(r'"[^"\n\x1f]*"|“[^”\n\x1f]*”|«[^»\n\x1f]*»|„[^“”\n\x1f]*[“”]')
+_LINE_END = re.compile(r"([\n\x1f])")
+_OPENING = re.compile('["“«„]')
+_CLOSING = {
+    '"': re.compile('"'),
+    "“": re.compile("”"),
+    "«": re.compile("»"),
+    "„": re.compile("[“”]"),
+}
 _WORD_ENDS = re.compile(r"(?:(?![\u0300-\u036f])[\W_])+")
 _KANA = re.compile(r"[\u3041-\u30ff]")
 _HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]")
@@ -103,8 +110,7 @@ def _marks(kind: str, language: str) -> frozenset[str]:
 
 
 def _facts(texts: Sequence[str]) -> list[FactOp]:
-    # What stands in quotation marks somebody else may have said.
-    spoken = [_SPEECH.sub(" ", text) for text in texts]
+    spoken = ["".join(map(_without_speech, _LINE_END.split(text))) for text in texts]
     ops = []
     for key, pattern in rules().patterns:
         found = [
@@ -122,6 +128,25 @@ def _facts(texts: Sequence[str]) -> list[FactOp]:
         if value:
             ops.append(FactOp("add", key, value))
     return ops
+
+
+def _without_speech(line: str) -> str:
+    """A line without what stands in quotation marks: somebody else may have said it. One pass: one
+    expression for all would read the rest of the line for each mark that is never closed."""
+    kept: list[str] = []
+    at = 0
+    unclosed: set[str] = set()
+    for opening in _OPENING.finditer(line):
+        mark = opening[0]
+        if opening.start() < at or mark in unclosed:
+            continue
+        closing = _CLOSING[mark].search(line, opening.end())
+        if closing is None:
+            unclosed.add(mark)
+            continue
+        kept += (line[at : opening.start()], " ")
+        at = closing.end()
+    return "".join([*kept, line[at:]])
 
 
 def _technologies(found: Sequence[str]) -> str:

@@ -97,6 +97,13 @@ def test_both_tell_the_same_of_any_text(db: Connection, own: list[str]) -> None:
     assert in_sql(db, own) == _plain(wire_of(judge(own)))
 
 
+@pytest.mark.parametrize("mark", ["“", "„", "«", "„“", "“„", '"«'])
+def test_o34_marks_that_are_never_closed_are_read_in_one_pass(db: Connection, mark: str) -> None:
+    own = [f"{mark * (20_000 // len(mark))}\nCall me Sam. “Call me Max.”"]
+    assert in_sql(db, own) == _plain(wire_of(judge(own)))
+    assert ("name", "Sam") in [(op.key, op.value) for op in judge(own).fact_ops]
+
+
 def test_without_own_words_nothing_is_told() -> None:
     assert judge([]) == ProfileDelta()
     assert judge([" \n", "```\ncode\n```"]) == ProfileDelta()
