@@ -248,6 +248,20 @@ def test_o13_a_failure_changes_nothing_and_is_waited_for(
     assert loft.state["nightWeavingNotBefore"] is None
 
 
+@pytest.mark.parametrize("users", [1, 3])
+def test_o53_a_weaving_takes_users_as_wholes_and_turns_never_stay(loft: Loft, users: int) -> None:
+    """Also those of a user with many agents, of whatever names."""
+    for user in range(users):
+        for number in range(120 // users):
+            loft.add("own", agent=f"#{number}", userId=f"u{user}")
+            loft.turn(agent=f"#{number}", userId=f"u{user}")
+    loft.night()
+    parts = claim(loft)["parts"]
+    assert [part["user_id"] for part in parts if part["agent"] == "-"] == ["u0", "u1"][:users]
+    assert len(parts) == {1: 100, 3: 82}[users]
+    assert parts[-1]["agent"] == "-"
+
+
 def test_o13_a_user_whose_turns_make_the_model_fail_keeps_nobody_else_waiting(loft: Loft) -> None:
     loft.add("own of u1", userId="u1", agent="a")
     for user in ("u1", "u2"):
