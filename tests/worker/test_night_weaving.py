@@ -329,6 +329,21 @@ def test_o58_of_a_model_that_retires_everything_a_fifth_is_done_in_a_day(loft: L
     assert len(loft.threads()) == 8
 
 
+def test_o58_only_what_a_revert_brings_back_may_be_retired_again(loft: Loft) -> None:
+    Heeded(night_weaving={"max_retire_share": 0.5}).put(loft.conn)
+    for number in range(10):
+        loft.add(f"secret {number}" if number < 4 else f"thread {number}")
+    everything = operations(*(retire(number) for number in range(1, 11)))
+    looms(loft.conn, "weave", loomId=loft.loom)
+    loft.weave(everything)
+    operate(loft.conn, "blacklist.add", **PLACE, pattern="secret")
+    answered = loft.revert(loft.last["id"])
+    assert (answered["reverted"], answered["kept"]) == (1, 4)
+    looms(loft.conn, "weave", loomId=loft.loom)
+    loft.weave(everything)
+    assert len(loft.threads()) == 5
+
+
 @pytest.mark.parametrize(("share", "left"), [(0, 4), (0.5, 2), (1, 0)])
 def test_o58_the_share_is_a_setting(loft: Loft, share: float, left: int) -> None:
     Heeded(night_weaving={"max_retire_share": share}).put(loft.conn)

@@ -11,8 +11,12 @@ declare
   v_retired bigint;
 begin
   select count(*) into v_live from loom.loom_thread where org = v_org and loom_id = p_loom.loom_id and deleted_at is null;
-  select coalesce(sum(retired), 0) into v_retired from loom.loom_weaving
-  where org = v_org and loom_id = p_loom.loom_id and started_at > v_since and not dry_run and reverted_at is null;
+  -- But for those that are there again; a revert may leave some as they are.
+  select coalesce(sum(weaving.retired - (
+    select count(*) from loom.loom_weaving_change as change
+    where change.org = v_org and change.weaving_id = weaving.weaving_id and change.action = 'retire' and change.reverted)), 0)
+  into v_retired from loom.loom_weaving as weaving
+  where org = v_org and loom_id = p_loom.loom_id and started_at > v_since and not dry_run;
   return greatest(floor((v_live + v_retired) * v_share) - v_retired, 0);
 end
 $$;
