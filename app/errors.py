@@ -30,6 +30,8 @@ class ErrorCode:
     message: str
     """The sentence where the edge raises it; the database's errors bring their own."""
     fields: tuple[str, ...] = ()
+    hint: str | None = None
+    """What to do where the edge raises it, and says nothing of its own."""
 
 
 INVALID_REQUEST = ErrorCode(
@@ -66,6 +68,7 @@ UNKNOWN_OPERATION = ErrorCode(
     False,
     "LM004",
     "There is no such operation.",
+    hint="The operations are listed at /docs, and in /v1/openapi.json.",
 )
 METHOD_NOT_ALLOWED = ErrorCode(
     "METHOD_NOT_ALLOWED",
@@ -74,6 +77,7 @@ METHOD_NOT_ALLOWED = ErrorCode(
     False,
     None,
     "This path does not answer to this method.",
+    hint="Send operations by POST; the header Allow says what this path answers to.",
 )
 AUTH_REQUIRED = ErrorCode(
     "AUTH_REQUIRED",
@@ -305,6 +309,8 @@ class Refusal(Exception):
             "request_id": request_id,
         }
         detail.update((k, v) for k, v in self.fields.items() if k not in _RESERVED)
+        if self.error.hint is not None:
+            detail.setdefault("hint", self.error.hint)
         return _encode({"detail": detail})
 
 

@@ -221,6 +221,14 @@ def test_the_hint_says_what_to_do(api: Api) -> None:
     assert error["hint"] == "Remove the field or correct its name."
 
 
+def test_a_path_that_nothing_answers_at_is_told_where_to_look(api: Api) -> None:
+    for path in ("/", "/v1/working_memory.burn"):
+        error = api.client.post(api.url + path, json={}).json()["detail"]
+        assert "/docs" in error["hint"]
+    error = api.client.get(api.url + "/v1/working_memory.get").json()["detail"]
+    assert "by POST" in error["hint"]
+
+
 def test_a_stale_write_tells_the_current_hash(api: Api) -> None:
     key = _key()
     written = api.call("working_memory.set", {"content": "x", "block_key": key}).json()
