@@ -18,7 +18,8 @@ FIRST_BACKOFF = 0.2
 LONGEST_BACKOFF = 10.0
 # A child that ran this long was healthy: its next end starts the backoff anew.
 HEALTHY_SECONDS = 10.0
-GRACE_SECONDS = 15.0
+# Longer than the API waits for requests under way (20) and then records what they cost.
+GRACE_SECONDS = 25.0
 
 
 class Child:
