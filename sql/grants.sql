@@ -223,7 +223,7 @@ grant execute on function loom._embedding_metrics(integer, timestamptz), loom._w
   to loom_scheduler;
 grant execute on function loom.embedding_places(jsonb), loom.embedding_claim(jsonb), loom.embedding_store(jsonb),
   loom.embedding_fail(jsonb), loom.embedding_advance(jsonb) to loom_worker;
-grant execute on function loom.embedding_progress() to loom_worker, loom_gateway, loom_owner;
+grant execute on function loom.embedding_progress() to loom_owner;
 grant execute on function loom.embedding_model_add(jsonb), loom.embedding_model_activate(jsonb),
   loom.embedding_model_retire(jsonb), loom.embedding_model_drop(jsonb) to loom_owner;
 

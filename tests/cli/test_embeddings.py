@@ -131,7 +131,8 @@ SCANS = "select pg_stat_get_xact_numscans(to_regclass(%s))"
 
 INDEXED = """
 select memory_id from loom._search_indexed(
-  jsonb_populate_record(null::loom.caller, %s), 'memory', %s, %s::text::{schema}.vector, 5)
+  jsonb_populate_record(null::loom.caller, %s), row('memory', null, null, null)::loom.search_filter,
+  %s, %s::text::{schema}.vector, 5)
 """
 
 

@@ -284,9 +284,11 @@ SENT: list[tuple[Work, str, dict[str, Any]]] = [
         },
     ),
     (
-        lambda bot: bot.user_profile.get(as_of_version=1, scope=SCOPE, include_document=True),
+        lambda bot: bot.user_profile.get(
+            as_of_version=1, scope=SCOPE, include_document=True, signal_ids=["1"]
+        ),
         "user_profile.get",
-        {"as_of_version": 1, "scope": SCOPE, "include_document": True},
+        {"as_of_version": 1, "scope": SCOPE, "include_document": True, "signal_ids": ["1"]},
     ),
     (
         lambda bot: bot.user_profile.history(as_of_version=3, scope=SCOPE, limit=2, cursor="3"),

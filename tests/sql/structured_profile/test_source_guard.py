@@ -195,7 +195,7 @@ def test_a_statement_of_many_rows_is_summed_up_once(
     assert row is not None
     plan = row[0] if isinstance(row[0], list) else json.loads(row[0])
     fired = {trigger["Trigger Name"]: trigger["Calls"] for trigger in plan[0]["Triggers"]}
-    assert fired == {f"memory_source_{name}": calls}
+    assert fired == {f"memory_source_{name}": calls, f"memory_text_{name}": calls}
     assert _rev(db) == rev + 1
     if name != "delete":
         check(db, NOON)
