@@ -64,6 +64,10 @@ bench: $(INSTALLED) ## Measure Loom against plain SQL and plain Litestar (three 
 bench-structured: $(INSTALLED) ## Measure what structured profiles cost, up to a million users (five minutes)
 	$(BIN)/python -m bench.structured $(ARGS)
 
+.PHONY: bench-context
+bench-context: $(INSTALLED) ## Measure context.pack against selects (half a minute)
+	$(BIN)/python -m bench.context $(ARGS)
+
 .PHONY: bench-search
 bench-search: $(INSTALLED) ## Measure searches among 100,000 facts, and what they cost writers (four minutes)
 	$(BIN)/python -m bench.search $(ARGS)
