@@ -55,7 +55,7 @@ def judge(findings: Findings, count: int) -> None:
     if ("token.revoke", 200) not in findings.answers:
         assert 401 not in {status for _, status in findings.answers}, findings.report()
     assert {op for op, _ in findings.answers} == OPERATIONS.keys(), findings.report()
-    # Not refused every time: by a dozen requests each, chance misses those that want much to be just so.
+    # Not refused every time: a dozen requests each miss some that want much to be just so.
     reached = {op for op, status in findings.answers if status == 200}
     assert len(reached) >= 0.6 * len(OPERATIONS), findings.report()
 

@@ -22,9 +22,7 @@ def health(db: Connection) -> Answer:
 def test_it_names_the_schemas_state(db: Connection) -> None:
     answer = health(db)
     # Of the product's own, not of what an extension adds.
-    last = db.execute(
-        "select max(name) from loom.migration where strpos(name, '/') = 0"
-    ).fetchone()
+    last = db.execute("select max(name) from loom.migration where strpos(name, '/') = 0").fetchone()
     digest = db.execute("select sha256 from loom.functions_digest").fetchone()
     assert (answer["migration"],) == last
     assert (answer["functions_sha256"],) == digest
