@@ -87,7 +87,11 @@ def test_comments_in_the_files_are_those_of_the_database(db: Connection) -> None
         " where pronamespace = 'loom'::regnamespace"
     ).fetchall()
     in_migrations = {name for script in SqlTree.read().all_migrations for name in script.creates}
-    in_files = {name: comment.text for name, comment in COMMENTS.items()}
+    # What an extension adds is there where the server has it.
+    vectors = db.execute("select to_regclass('loom.embedding') is not null").fetchone() == (True,)
+    added = [script for each in SqlTree.read().additions for script in each.functions]
+    lacking = set() if vectors else {name for script in added for name in script.creates}
+    in_files = {name: comment.text for name, comment in COMMENTS.items() if name not in lacking}
     assert in_files == {name: text for name, text in rows if name not in in_migrations}
 
 
