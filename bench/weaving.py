@@ -1,4 +1,5 @@
-"""``make bench-weaving``: what it costs to find the looms that are due, among very many.
+"""``make bench-weaving``: what it costs to find the looms that are due, among very many, and what
+to bind a loom of many threads and be told them.
 
 Most looms have turns that nobody has consolidated and are not due all the same: they do not weave
 at night, are not quiet for long enough, or wait after a failure. The query's plans are printed.
@@ -18,6 +19,7 @@ from time import perf_counter
 from typing import Any, Final
 
 import psycopg
+from psycopg.types.json import Jsonb
 
 from bench import machine
 from bench.servers import stage
@@ -51,6 +53,8 @@ select 'many', 'n' || case when n % 2 = 0 then 0 else 7 end, 'due ' || n,
   case when n % 2 = 0 then true end, true, now() - interval '2 days', now(), 'bench', now(), 'bench'
 from generate_series(1, 50) as n
 """
+THREADS: Final = (10, 1_000)
+_BIND: Final = "select loom.looms_bind(%s)"
 _LOOK: Final = "select org, loom_id from loom.weaving_due(20, true)"
 
 
@@ -89,6 +93,33 @@ def measure(conninfo: str, sizes: Sequence[int], plans: list[str]) -> list[Line]
         connection.execute(_LOOK.encode())
     least = times[0][1]
     return [Line(looms, taken, taken / least) for looms, taken in times]
+
+
+def binds(conninfo: str, calls: int) -> list[tuple[int, float]]:
+    """How long a bind with its wake-up takes, in milliseconds, by the loom's threads."""
+    place = {"org": "bench", "namespace": "support"}
+    found = []
+    with psycopg.connect(conninfo, autocommit=True) as connection:
+        connection.prepare_threshold = 0
+        for threads in THREADS:
+            made = _call(connection, "looms_create", place | {"name": f"of {threads}"})
+            loom = {"loomId": made["entity"]["id"]}
+            for number in range(threads):
+                thread = {"text": f"The customer asked for the figures of month {number}."}
+                _call(connection, "looms_thread_add", place | loom | thread)
+            body = Jsonb(place | loom | {"agents": ["triage"]})
+            connection.execute("vacuum (analyze)")
+            taken = [
+                _timed(lambda body=body: connection.execute(_BIND, [body]).fetchone())  # type: ignore[misc]
+                for _ in range(calls)
+            ]
+            found.append((threads, median(taken) * 1e3))
+    return found
+
+
+def _call(connection: psycopg.Connection[Any], function: str, request: dict[str, Any]) -> Any:
+    row = connection.execute(f"select loom.{function}(%s)".encode(), [Jsonb(request)]).fetchone()
+    return row and row[0]
 
 
 def _timed(call: Callable[[], object]) -> float:
@@ -131,6 +162,12 @@ def text(lines: Sequence[Line], described: dict[str, Any], plans: str) -> str:
     return "\n".join([head, "", *columns, *rows, "", "```", plans, "```", ""])
 
 
+def told_of(found: Sequence[tuple[int, float]]) -> str:
+    """What a bind costs, as a part of the page."""
+    rows = [f"| a bind and its wake-up, {threads:,} threads | {ms:.2f} |" for threads, ms in found]
+    return "\n".join(["", "| | ms |", "|---|--:|", *rows, ""])
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure, print, and keep the results."""
     parser = argparse.ArgumentParser(prog="make bench-weaving", description=__doc__)
@@ -143,7 +180,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         described = machine.describe(ready.admin) | {"load_before": os.getloadavg()[0]}
         sizes = (1_000, 5_000) if args.quick else (1_000, 10_000, 100_000)
         lines = measure(ready.admin, sizes, plans)
-    report = text(lines, described, shown(plans))
+        told = binds(ready.admin, 20 if args.quick else CALLS)
+    report = text(lines, described, shown(plans)) + told_of(told)
     print(report)
     if not args.quick:
         name = f"{datetime.now(UTC).date().isoformat()}-weaving.md"
