@@ -117,7 +117,7 @@ def test_what_is_planted_is_found_and_nothing_else(database: Database) -> None:
             f" as $$begin {body}; end$$".encode()
         )
     with running(database, settings=settings_for_tests(auth="open")) as api:
-        findings = fuzz_all(api, count=400)
+        findings = fuzz_all(api, count=900)
     for op, (words, _) in PLANTED.items():
         found = [each for each in findings.wrong if each.startswith(f"{op} ")]
         assert any(words in each for each in found), (op, findings.report())
