@@ -11,11 +11,11 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 import msgspec
-import psycopg
 
 from loom.embedding import Vector, vector_json
 from loom.model_errors import Call
 from loom.worker.handlers import Connection
+from loom.worker.statements import value_of
 
 MOST_TEXTS: Final = 64
 
@@ -28,20 +28,11 @@ writing them just then, and yet there may be some behind them."""
 ROUND_SECONDS: Final = 0.01
 """Between two such looks."""
 
-TRIES: Final = 3
-"""Of a statement that met another's locks: what a model was paid for is not given up for that."""
-
 _PLACES: Final = b"select loom.embedding_places(%s::jsonb)"
 _ADVANCE: Final = b"select loom.embedding_advance(%s::jsonb)"
 _CLAIM: Final = b"select loom.embedding_claim(%s::jsonb)"
 _STORE: Final = b"select loom.embedding_store(%s::jsonb)"
 _FAIL: Final = b"select loom.embedding_fail(%s::jsonb)"
-
-_MET_LOCKS = (
-    psycopg.errors.DeadlockDetected,
-    psycopg.errors.LockNotAvailable,
-    psycopg.errors.SerializationFailure,
-)
 
 
 @dataclass(frozen=True)
@@ -123,13 +114,5 @@ async def advance(connection: Connection) -> Sequence[Mapping[str, Any]]:
 async def _told(connection: Connection, statement: bytes, **request: Any) -> Mapping[str, Any]:
     given = {name: value for name, value in request.items() if value is not None}
     text = msgspec.json.encode(given).decode()
-    for tries_left in reversed(range(TRIES)):
-        try:
-            row = await (await connection.execute(statement, (text,))).fetchone()
-        except _MET_LOCKS:
-            if not tries_left:
-                raise
-        else:
-            answer: Mapping[str, Any] = row[0] if row else {}
-            return answer
-    raise AssertionError("the last try returns or raises")
+    answer: Mapping[str, Any] | None = await value_of(connection, statement, text)
+    return answer or {}

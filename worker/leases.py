@@ -21,6 +21,7 @@ from psycopg.types.json import Jsonb
 
 from loom.model_errors import Call
 from loom.worker.handlers import Connection
+from loom.worker.statements import MET_LOCKS, TRIES
 
 log = logging.getLogger("loom.worker")
 
@@ -30,10 +31,6 @@ of the schema, or someone was writing them just then, and yet there may be one b
 
 ROUND_SECONDS: Final = 0.01
 """Between two such looks."""
-
-TRIES: Final = 3
-"""Of a statement that met another's locks, or whose connection was lost: what a model was paid for
-is not given up for that."""
 
 FIRST_WAIT: Final = 0.1
 LONGEST_WAIT: Final = 5.0
@@ -46,12 +43,6 @@ _USED: Final = b"select loom.work_used(%s, %s, %s, %s, %s, %s)"
 _COMPLETE: Final = b"select loom.work_complete(%s, %s, %s, %s)"
 _FAIL: Final = b"select loom.work_fail(%s, %s, %s, %s, %s)"
 _FAIL_NAMESPACE: Final = b"select loom.work_fail_namespace(%s, %s, %s, %s)"
-
-MET_LOCKS = (
-    psycopg.errors.DeadlockDetected,
-    psycopg.errors.LockNotAvailable,
-    psycopg.errors.SerializationFailure,
-)
 
 
 @dataclass

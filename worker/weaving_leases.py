@@ -14,7 +14,7 @@ from psycopg.types.json import Jsonb
 
 from loom.model_errors import Call
 from loom.worker.handlers import Connection
-from loom.worker.leases import MET_LOCKS, TRIES
+from loom.worker.statements import value_of
 
 MOST_LOOMS: Final = 20
 """Looked up at a time. Another worker may be faster with each of them."""
@@ -90,12 +90,4 @@ class WeavingLease:
         return self.org, self.lease_id, part["user_id"], part["agent"]
 
     async def _value(self, statement: bytes, *parameters: object) -> Any:
-        for tries_left in reversed(range(TRIES)):
-            try:
-                row = await (await self.connection.execute(statement, parameters)).fetchone()
-            except MET_LOCKS:
-                if not tries_left:
-                    raise
-            else:
-                return row[0] if row else None
-        raise AssertionError("the last try returns or raises")
+        return await value_of(self.connection, statement, *parameters)

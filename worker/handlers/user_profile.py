@@ -27,7 +27,7 @@ from loom.profile.answer import SCHEMA, UnreadableAnswer, read_answer
 from loom.profile.model import ProfileDelta, wire_of
 from loom.profile.prompt import asked_again, profile_prompt
 from loom.worker.handlers import Connection
-from loom.worker.leases import TRIES
+from loom.worker.statements import value_of
 
 log = logging.getLogger("loom.worker")
 
@@ -52,12 +52,6 @@ _NO_ANSWER: Final = frozenset(
 
 # What cannot be stored, whoever tells it.
 _REFUSED: Final = {"LM406": "LIMIT_EXCEEDED", "LM407": "BLACKLISTED"}
-
-_MET_LOCKS = (
-    psycopg.errors.DeadlockDetected,
-    psycopg.errors.LockNotAvailable,
-    psycopg.errors.SerializationFailure,
-)
 
 _DUE: Final = b"select loom.user_profile_due()"
 _CLAIM: Final = b"select loom.user_profile_claim(%s)"
@@ -84,7 +78,7 @@ class Task:
         """Those that have waited longest, None when none are to be had now."""
         began = time.monotonic()
         for (org,) in await (await connection.execute(_DUE)).fetchall():
-            claimed: Mapping[str, Any] | None = await _value(connection, _CLAIM, org)
+            claimed: Mapping[str, Any] | None = await value_of(connection, _CLAIM, org)
             if claimed is not None:
                 return cls(
                     connection,
@@ -101,7 +95,7 @@ class Task:
         """Merge what was told, None for nothing: then the rules judge. What became of it."""
         told = None if delta is None else Jsonb(wire_of(delta))
         try:
-            ended = await _value(self.connection, _COMPLETE, self.org, self.lease_id, told)
+            ended = await value_of(self.connection, _COMPLETE, self.org, self.lease_id, told)
         except psycopg.Error as refusal:
             if refusal.sqlstate not in _REFUSED:
                 raise
@@ -111,13 +105,15 @@ class Task:
 
     async def fail(self, outcome: str, code: str, retry_seconds: int | None = None) -> None:
         """End the lease without a result: failed, waiting, refused or released."""
-        await _value(self.connection, _FAIL, self.org, self.lease_id, outcome, code, retry_seconds)
+        await value_of(
+            self.connection, _FAIL, self.org, self.lease_id, outcome, code, retry_seconds
+        )
 
     async def used(self, model: str, calls: Sequence[Call]) -> None:
         """Record what calls of a model took."""
         if calls:
             told = Jsonb([asdict(call) for call in calls])
-            await _value(
+            await value_of(
                 self.connection, _USED, self.org, self.namespace, self.lease_id, KIND, model, told
             )
 
@@ -194,19 +190,6 @@ class UserProfiles:
             raise
         await task.used(self.model.model, completion.calls)
         return completion
-
-
-async def _value(connection: Connection, statement: bytes, *parameters: object) -> Any:
-    """What a statement answers, also when it meets another's locks at first."""
-    for tries_left in reversed(range(TRIES)):
-        try:
-            row = await (await connection.execute(statement, parameters)).fetchone()
-        except _MET_LOCKS:
-            if not tries_left:
-                raise
-        else:
-            return row[0] if row else None
-    raise AssertionError("the last try returns or raises")
 
 
 async def _hurry(last_word: Awaitable[None]) -> None:
