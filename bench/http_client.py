@@ -28,9 +28,11 @@ class HttpClient:
             "Content-Length: "
         ).encode()
 
-    def post(self, path: str, body: bytes) -> bytes:
-        """Send a request; return the answer's body. Raises `HttpError` and `OSError`."""
-        head = b"POST %b HTTP/1.1\r\n%b%d\r\n\r\n" % (path.encode(), self._headers, len(body))
+    def post(self, path: str, body: bytes, key: str | None = None) -> bytes:
+        """Send a request, under an idempotency key where one is given; return the answer's body.
+        Raises `HttpError` and `OSError`."""
+        more = b"\r\n" if key is None else b"\r\nIdempotency-Key: %b\r\n" % key.encode()
+        head = b"POST %b HTTP/1.1\r\n%b%d%b\r\n" % (path.encode(), self._headers, len(body), more)
         self._socket.sendall(head + body)
         data = self._more()
         while (end := data.find(b"\r\n\r\n")) < 0:
