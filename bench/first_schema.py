@@ -23,7 +23,10 @@ ROWS_A_USER: Final = 20
 """Blocks, and facts. Of these a third have a second version."""
 
 _RAW: Final = Path(__file__).parent / "raw"
-_ROOTS: Final = ("working_memory_set", "service_bind", "_required_identifier")
+_ROOTS: Final = ("working_memory_set", "service_bind")
+_STAND_INS: Final = ("_enter", "memory_set")
+"""Functions of today that the first schema cannot run; `raw/first_….sql` takes their place."""
+
 _CALLED: Final = re.compile(r"\bloom\.(\w+)\s*\(")
 
 _OPERATIONS: Final = """
@@ -55,7 +58,8 @@ def first_schema(folder: Path) -> Path:
         _put(folder, script.path, script.text)
     for script in _functions(tree):
         _put(folder, script.path, script.text)
-    _put(folder, "functions/memory/memory_set.sql", (_RAW / "first_memory_set.sql").read_text())
+    for name in _STAND_INS:
+        _put(folder, f"functions/{name}.sql", _stand_in(name).text)
     _put(folder, "operations.sql", _OPERATIONS)
     _put(folder, "grants.sql", _GRANTS)
     _put(folder, "migrations/frozen.txt", "")
@@ -88,13 +92,19 @@ def _functions(tree: SqlTree) -> list[Script]:
     """The functions that writers need, and all that these call."""
     by_name = {script.name: script for script in tree.functions}
     needed: dict[str, Script] = {}
-    waiting = list(_ROOTS)
+    waiting = [*_ROOTS, *_STAND_INS]
     while waiting:
         name = waiting.pop()
-        if name in by_name and name not in needed:
-            needed[name] = by_name[name]
-            waiting += _CALLED.findall(by_name[name].text)
-    return list(needed.values())
+        script = _stand_in(name) if name in _STAND_INS else by_name.get(name)
+        if script is not None and name not in needed:
+            needed[name] = script
+            waiting += _CALLED.findall(script.text)
+    return [script for name, script in needed.items() if name not in _STAND_INS]
+
+
+def _stand_in(name: str) -> Script:
+    path = f"first_{name.removeprefix('_')}.sql"
+    return Script(path, (_RAW / path).read_text())
 
 
 def _put(folder: Path, path: str, text: str) -> None:

@@ -3,7 +3,8 @@
 One applier works on a database at a time; others wait for it by asking again and again for the
 same advisory lock. Asking leaves no transaction open, so whoever holds the lock never waits for
 those who wait. Migrations run one transaction each, then functions, reference data and grants as
-one set. Everything is in schema `loom`.
+one set. Each of these gives way to writers and is tried again while a lock is not to be had.
+Everything is in schema `loom`.
 
 The functions that take a DSN open and close their own connection. `migrate_connection` works on an
 open one, also inside a transaction of the caller's, which then decides whether all of it stays.
@@ -25,6 +26,7 @@ from loom.heeded import Heeded
 from loom.migrate_errors import MigrationError
 from loom.migrate_extensions import make_extensions, open_schema, present_additions
 from loom.migrate_functions import apply_functions, refuse_undeclared
+from loom.migrate_locks import among_writers
 from loom.migrate_roles import ensure_roles, set_passwords
 from loom.migrate_script import run_script
 from loom.migrate_status import Status, check_server, read_status
@@ -50,8 +52,8 @@ LOCK_KEY = int.from_bytes(b"loom", "big")
 _POLL_SECONDS = 0.1
 _LOG_WAIT_SECONDS = 5.0
 
-# Roles and databases may carry time-outs and a path of their own; a migration runs without them. It
-# does not queue for ever behind a long transaction, because all others would queue behind it.
+# Roles and databases may carry time-outs and a path of their own; a migration runs without them.
+# What else waits for a lock, work on roles, does so for no more than a minute.
 _SESSION = (
     "set search_path = ''",
     "set statement_timeout = 0",
@@ -121,7 +123,8 @@ def migrate(
     `passwords` are for loom_gateway and loom_worker; `heeded` are settings that functions heed,
     left as they are when None. `log` gets a line for each change. Raises
     MigrationError (also when another applier holds the lock longer than `wait_seconds`),
-    SqlTreeError, or psycopg.OperationalError when the server cannot be reached.
+    SqlTreeError, or psycopg.OperationalError when the server cannot be reached, or others hold a
+    lock that a step needs for that long.
     """
     with psycopg.connect(dsn, autocommit=True, client_encoding="utf8") as conn:
         return migrate_connection(
@@ -158,12 +161,12 @@ def migrate_connection(
         state.refuse_unless_ours()
         for script in tree.migrations:
             if script.record in state.pending:
-                _apply_migration(conn, script, script)
+                _apply_migration(conn, script, script, wait_seconds, log)
                 log(f"migration {script.record} applied")
-        extended = _extend(conn, tree, log)
+        extended = _extend(conn, tree, wait_seconds, log)
         functions_due = bool(state.pending or extended) or not state.functions_current
         if functions_due:
-            apply_functions(conn, tree)
+            among_writers(conn, lambda: apply_functions(conn, tree), wait_seconds, log)
             log(f"{len(tree.functions)} functions applied")
         else:
             refuse_undeclared(conn, tree)
@@ -233,7 +236,9 @@ def _bootstrap(conn: Connection, tree: SqlTree) -> None:
             run_script(conn, tree.bootstrap)
 
 
-def _extend(conn: Connection, tree: SqlTree, log: Callable[[str], None]) -> tuple[str, ...]:
+def _extend(
+    conn: Connection, tree: SqlTree, wait_seconds: float, log: Callable[[str], None]
+) -> tuple[str, ...]:
     """Applies what additions have for extensions that are there, or that this login may make."""
     make_extensions(conn, tree, log)
     due = read_status(conn, tree).addable
@@ -242,13 +247,19 @@ def _extend(conn: Connection, tree: SqlTree, log: Callable[[str], None]) -> tupl
         for script in addition.migrations:
             if script.record in due:
                 (as_written,) = (each for each in tree.all_migrations if each.path == script.path)
-                _apply_migration(conn, script, as_written)
+                _apply_migration(conn, script, as_written, wait_seconds, log)
                 log(f"{script.record} applied")
     return due
 
 
-def _apply_migration(conn: Connection, script: Script, as_written: Script) -> None:
-    with conn.transaction():
+def _apply_migration(
+    conn: Connection,
+    script: Script,
+    as_written: Script,
+    wait_seconds: float,
+    log: Callable[[str], None],
+) -> None:
+    def apply() -> None:
         conn.execute("set local role loom_owner")
         run_script(conn, script)
         conn.execute(
@@ -256,3 +267,5 @@ def _apply_migration(conn: Connection, script: Script, as_written: Script) -> No
             (as_written.record, as_written.sha256),
         )
         conn.execute("set local role none")
+
+    among_writers(conn, apply, wait_seconds, log)

@@ -1,5 +1,8 @@
 -- Structured profiles: a namespace's schema, the digest of each user's sources, and what is to be built.
 
+-- In the order in which writers lock them: else one that has the first would wait for us as we for it.
+lock table loom.user_state, loom.memory in access exclusive mode;
+
 -- The next moment that changes what a row is to its user's digest: an end of validity, an expiry.
 alter table loom.memory add column changes_at timestamptz;
 create index memory_change_idx on loom.memory (org, namespace, user_id, changes_at)

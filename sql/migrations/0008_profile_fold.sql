@@ -55,9 +55,6 @@ where user_id <> '-' and (
   or (memory_key = 'consolidated_profile' and agent = '-' and session_id = '-'))
 group by org, namespace, user_id;
 
--- Where the fold goes round, across orgs.
-create policy namespace_scheduling on loom.namespace for select to loom_scheduler using (true);
-
 -- For operators, as the views before, over both kinds: ids, codes and numbers of every org, no text of a user.
 
 create view loom.v_due as

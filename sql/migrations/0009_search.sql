@@ -87,6 +87,12 @@ create table loom.person_word (
 comment on table loom.person_word is
   'Words of the first and second person, by language, in lower case: a query with one is about its user.';
 
+-- Rows from before: found once housekeeping has made their words.
+insert into loom.memory_text (org, memory_id, namespace, user_id, plane, language, content_sha256, words)
+select org, memory_id, namespace, user_id, case memory_type when 'profile' then 'profile' else 'memory' end,
+  '', content_sha256, ''
+from loom.memory where deleted_at is null and redacted_at is null;
+
 alter table loom.memory_text enable row level security;
 alter table loom.embedding_model enable row level security;
 alter table loom.embedding_due enable row level security;
@@ -98,6 +104,8 @@ create policy embedding_due_of_org on loom.embedding_due to loom_api
 create policy embedding_model_registry on loom.embedding_model to loom_api, loom_scheduler, loom_search
   using (true) with check (true);
 create policy person_word_data on loom.person_word to loom_api using (true);
+-- The tables that are in use come last, in the order in which writers lock them.
+lock table loom.namespace, loom.memory, loom.audit in access exclusive mode;
 -- Row-level security stops the operators of full text and vectors from using an index: searches run as
 -- loom_search, take a checked org and reach, and name the org.
 create policy memory_search on loom.memory for select to loom_search using (true);
@@ -107,6 +115,8 @@ create policy namespace_search on loom.namespace for select to loom_search using
 create policy memory_text_housekeeping on loom.memory_text to loom_scheduler using (true) with check (true);
 create policy embedding_due_housekeeping on loom.embedding_due to loom_scheduler using (true) with check (true);
 create policy namespace_housekeeping on loom.namespace for select to loom_scheduler using (true);
+-- Where the fold goes round, across orgs.
+create policy namespace_scheduling on loom.namespace for select to loom_scheduler using (true);
 -- Which models are in use is recorded under no org.
 create policy audit_of_models on loom.audit for insert to loom_scheduler with check (org = '-');
 
@@ -144,9 +154,3 @@ create type loom.found_memory as (
   legs jsonb
 );
 comment on type loom.found_memory is 'A row that a search found: its fused score, and its place in each leg that found it.';
-
--- Rows from before: found once housekeeping has made their words.
-insert into loom.memory_text (org, memory_id, namespace, user_id, plane, language, content_sha256, words)
-select org, memory_id, namespace, user_id, case memory_type when 'profile' then 'profile' else 'memory' end,
-  '', content_sha256, ''
-from loom.memory where deleted_at is null and redacted_at is null;
