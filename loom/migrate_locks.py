@@ -13,7 +13,7 @@ from psycopg import errors
 Connection = psycopg.Connection[Any]
 
 LOCK_TIMEOUT: Final = "500ms"
-"""How long a step queues for a table. Whoever comes meanwhile queues behind it, so it does not stand
+"""How long a step queues for a table. Whoever comes meanwhile queues behind it, so it does not wait
 there while a long transaction ends. Less than the server's deadlock_timeout: where a step and a
 writer wait for each other it is the step that gives way, before the server ends either."""
 

@@ -30,6 +30,7 @@ grant execute on function loom._sha256(text) to loom_api;
 -- and user_profile_due(), and how that goes on, work_metrics().
 grant execute on function loom._now(), loom._user_lock_key(text, text) to loom_scheduler;
 -- Which looms are to be woven: weaving_due(integer, boolean); and what is old of them: housekeeping_looms(integer).
+-- What is old of single calls of models: housekeeping_model_calls(integer).
 grant execute on function loom._weaving_asked(timestamptz), loom._weaving_due(integer, timestamptz),
   loom._night_weaving_default(), loom._night_weaving_setting(text, numeric),
   loom._weaving_metrics(timestamptz) to loom_scheduler;
@@ -85,7 +86,7 @@ grant execute on function loom.worker_beat(uuid), loom.worker_gone(uuid), loom.w
   loom.work_complete(text, uuid, jsonb, jsonb),
   loom.weaving_due(integer, boolean), loom.weaving_claim(text, uuid), loom.weaving_read(text, uuid, text, text),
   loom.weaving_apply(text, uuid, text, text, jsonb), loom.weaving_used(text, uuid, text, jsonb),
-  loom.weaving_finish(text, uuid, text, text, integer), loom.housekeeping_looms(integer),
+  loom.weaving_finish(text, uuid, text, text, integer), loom.housekeeping_looms(integer), loom.housekeeping_model_calls(integer),
   loom.work_fail(text, uuid, text, text, integer), loom.work_fail_namespace(text, text, text, text),
   loom.user_profile_due(), loom.user_profile_claim(text), loom.user_profile_complete(text, uuid, jsonb),
   loom.user_profile_fail(text, uuid, text, text, integer) to loom_worker;
@@ -187,6 +188,7 @@ grant select, delete on loom.loom_thread, loom.loom_turn, loom.loom_weaving to l
 grant update (deleted_at) on loom.loom_thread to loom_scheduler;
 grant update (woven_by) on loom.loom_turn to loom_scheduler;
 grant update (ended_at) on loom.loom_weaving to loom_scheduler;
+grant select, delete, update (outcome) on loom.model_usage to loom_scheduler;
 
 -- What a row is found by is written by whoever writes the row: by triggers, with the writer's rights.
 grant select, insert, delete on loom.memory_text, loom.embedding_due to loom_api, loom_scheduler;

@@ -27,7 +27,8 @@ ROUND_SECONDS: Final = 60.0
 
 ANSWERS: Final = 1000
 ROWS: Final = 200
-"""The most that one call does: stored answers, and rows with all their versions or their words."""
+"""The most that one call of ours does: stored answers or calls of models, and rows with all their
+versions or their words."""
 
 CONNECT_SECONDS: Final = 10.0
 CALL_SECONDS: Final = 90.0
@@ -37,6 +38,7 @@ _ANSWERS = "select loom.housekeeping(%s)"
 _ROWS = "select loom.housekeeping_memory(%s)"
 _TEXTS = "select loom.housekeeping_search(%s)"
 _LOOMS = "select loom.housekeeping_looms(%s)"
+_MODEL_CALLS = "select loom.housekeeping_model_calls(%s)"
 
 _PASSING = (
     psycopg.OperationalError,  # also time-outs of statement and lock, deadlocks
@@ -73,7 +75,7 @@ class Housekeeper:
                 await asyncio.wait_for(self._stop.wait(), self._seconds * random.uniform(0.8, 1.2))
 
     async def round(self) -> int:
-        """Remove what is due until nothing is; return how many answers and rows that were.
+        """Remove what is due until nothing is; return how many answers, calls and rows that were.
 
         Raises what psycopg raises, and ``TimeoutError``.
         """
@@ -81,6 +83,7 @@ class Housekeeper:
             connection = await self._connect()
         try:
             removed = await self._until(connection, _ANSWERS, ANSWERS, fewest=ANSWERS)
+            removed += await self._until(connection, _MODEL_CALLS, ANSWERS, fewest=ANSWERS)
             removed += await self._until(connection, _ROWS, ROWS, fewest=1)
             removed += await self._until(connection, _LOOMS, ROWS, fewest=1)
             texts = await self._until(connection, _TEXTS, ROWS, fewest=1)

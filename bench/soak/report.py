@@ -8,10 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, Final
 
 from bench.soak.samples import Sample, TupleStats
 from bench.soak.verdict import KEPT, Judged
+
+_SMALL: Final = 128 << 10
 
 
 @dataclass(frozen=True)
@@ -120,9 +122,16 @@ def _row(sample: Sample) -> dict[str, float]:
 
 def _data(sample: Sample) -> dict[str, Any]:
     data = asdict(sample)
+    for name, value in data.items():
+        if isinstance(value, float):
+            data[name] = round(value, 2)
+    data["cpu"] = {name: round(used, 3) for name, used in sample.cpu.items()}
+    data["oldest_due"] = {kind: round(age, 1) for kind, age in sample.oldest_due.items()}
     data["memory"] = {name: each._asdict() for name, each in sample.memory.items()}
-    # Lists, in the order of `Table`: names again and again would make most of the file.
-    data["tables"] = {name: list(each) for name, each in sample.tables.items() if each.bytes}
+    # Lists, in the order of `Table`, and no small ones: names would make most of the file.
+    data["tables"] = {
+        name: list(each) for name, each in sample.tables.items() if each.bytes >= _SMALL
+    }
     return data
 
 

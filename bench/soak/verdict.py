@@ -30,6 +30,7 @@ KEPT: Final[Mapping[str, str]] = {
     "loom_weaving": "weavings, for 90 days",
     "loom_weaving_part": "weavings, for 90 days",
     "model_day": "sums by day",
+    "model_usage": "calls of models, for 90 days",
 }
 """Tables that grow with what is done, whoever is erased: judged by their bytes a row."""
 

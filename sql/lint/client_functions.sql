@@ -4,7 +4,7 @@ from pg_catalog.pg_proc p
 cross join (values
   ('loom_gateway', array['call', 'embedding_progress', 'health', 'work_metrics']),
   ('loom_worker', array['embedding_advance', 'embedding_claim', 'embedding_fail', 'embedding_places',
-    'embedding_progress', 'embedding_store', 'health', 'housekeeping', 'housekeeping_looms', 'housekeeping_memory', 'housekeeping_search', 'user_profile_claim',
+    'embedding_progress', 'embedding_store', 'health', 'housekeeping', 'housekeeping_looms', 'housekeeping_model_calls', 'housekeeping_memory', 'housekeeping_search', 'user_profile_claim',
     'user_profile_complete', 'user_profile_due', 'user_profile_fail', 'weaving_apply', 'weaving_claim', 'weaving_due', 'weaving_finish',
     'weaving_read', 'weaving_used', 'work_claim', 'work_complete', 'work_due',
     'work_fail', 'work_fail_namespace', 'work_read', 'work_used', 'worker_beat', 'worker_bell_set', 'worker_gone']),

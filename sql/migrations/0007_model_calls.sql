@@ -19,6 +19,8 @@ create table loom.model_usage (
 );
 comment on table loom.model_usage is 'One row a call of a model: for whom, what it took, and how it ended.';
 create index model_usage_user_idx on loom.model_usage (org, user_id);
+-- Housekeeping, across orgs.
+create index model_usage_old_idx on loom.model_usage (at);
 
 -- The same in sums: what the cap is held against, and what stays when a user is erased.
 create table loom.model_day (
@@ -72,6 +74,8 @@ create policy model_day_of_org on loom.model_day to loom_api
   using (org = current_setting('loom.org', true)) with check (org = current_setting('loom.org', true));
 create policy work_count_rows on loom.work_count to loom_api, loom_scheduler using (true) with check (true);
 create policy worker_bell_row on loom.worker_bell to loom_api, loom_scheduler using (true) with check (true);
+-- Housekeeping looks across orgs.
+create policy model_usage_housekeeping on loom.model_usage to loom_scheduler using (true);
 -- Whether an org is at its cap.
 create policy model_day_scheduling on loom.model_day for select to loom_scheduler using (true);
 create policy setting_scheduling on loom.setting for select to loom_scheduler using (true);

