@@ -12,7 +12,8 @@ from loom.worker.weaving import read_operations, weaving_messages
 
 FACT = {
     "memory_id": "id-1",
-    "memory_key": "city",
+    "memory_key": "home",
+    "memory_type": "semantic",
     "value": "city: Oslo",
     "dated": "2026-01-01T00:00:00Z",
     "changed_at": "2026-01-01T00:00:00Z",
