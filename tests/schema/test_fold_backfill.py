@@ -22,7 +22,7 @@ def backfill() -> str:
     """The part of the migration that counts what was there before."""
     (text,) = (each.text for each in SqlTree.read().migrations if each.name.startswith("0008"))
     start = text.index("-- Rows from before")
-    return text[start : text.index("-- Where the fold goes round", start)]
+    return text[start : text.index("-- For operators", start)]
 
 
 def test_preferences_from_before_count_and_their_users_have_builds(database: Database) -> None:

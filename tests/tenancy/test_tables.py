@@ -291,7 +291,7 @@ def test_the_scheduler_reaches_across_orgs_only_what_it_cleans_and_what_tells_it
         if row == (True,):
             reached.add(table)
     assert reached == {
-        *("idempotency", "memory", "memory_version", "memory_source"),
+        *("idempotency", "memory", "memory_version", "memory_source", "model_usage"),
         *("user_state", "agent_lock"),
         *("work_kind", "pass", "pass_share", "profile_schema", "build", "org_setting"),
         "namespace",
