@@ -6,6 +6,9 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 MODEL_INSTALLED := $(VENV)/.model-installed
 GRAPHS_INSTALLED := $(VENV)/.graphs-installed
+# Other people's stores, for make bench-peers: an environment of its own, so that nothing else has them.
+PEERS := build/peers
+PEERS_INSTALLED := $(PEERS)/.peers-installed
 
 LOOM_AUTH ?= open
 LOOM_DATA_DIR ?= $(CURDIR)/.loom
@@ -84,6 +87,10 @@ bench-search-quality: $(INSTALLED) ## Count which questions a search answers, by
 .PHONY: bench-user-profile
 bench-user-profile: $(INSTALLED) ## Measure user profiles against protoprompt's SQLite store (three minutes)
 	$(BIN)/python -m bench.user_profile $(ARGS)
+
+.PHONY: bench-peers
+bench-peers: $(PEERS_INSTALLED) ## Measure Loom against LangGraph's store on PostgreSQL (four minutes; installs it first)
+	$(PEERS)/bin/python -m bench.peers $(ARGS)
 
 .PHONY: bench-weaving
 bench-weaving: $(INSTALLED) ## Measure how looms that are due are found among a hundred thousand (a minute)
@@ -170,4 +177,11 @@ $(MODEL_INSTALLED): $(INSTALLED) requirements-model.txt
 $(GRAPHS_INSTALLED): $(INSTALLED) requirements-graphs.txt
 	@$(BIN)/python -m pip --disable-pip-version-check install --quiet --no-deps \
 	    --requirement requirements-graphs.txt
+	@touch $@
+
+$(PEERS_INSTALLED): pyproject.toml constraints.txt requirements-peers.txt scripts/make-venv
+	@sh scripts/make-venv $(PEERS)
+	@$(PEERS)/bin/python -m pip --disable-pip-version-check install --quiet --no-deps \
+	    --requirement requirements-peers.txt
+	@$(PEERS)/bin/python -m pip check
 	@touch $@

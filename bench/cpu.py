@@ -30,6 +30,17 @@ def family(parent: int) -> list[int]:
     return found
 
 
+def server_seconds(postmaster: int) -> float:
+    """What a PostgreSQL server's processes have run so far, those that have ended too."""
+    return sum(process_seconds(pid) for pid in family(postmaster)) + _ended_children(postmaster)
+
+
+def _ended_children(parent: int) -> float:
+    """Seconds of the children that a process has seen end, to a tick."""
+    fields = (_PROC / str(parent) / "stat").read_text(errors="replace").rpartition(")")[2].split()
+    return (int(fields[13]) + int(fields[14])) / _TICKS
+
+
 class Machine(NamedTuple):
     """Seconds of CPU time that all processors were busy, and that there were, since the start."""
 
@@ -53,7 +64,7 @@ class Meter:
 
     def read(self) -> dict[str, float]:
         """Seconds so far: of ``server`` (all its processes), and of each app by its name."""
-        server = sum(process_seconds(pid) for pid in family(self._server))
+        server = server_seconds(self._server)
         return {"server": server} | {name: process_seconds(pid) for name, pid in self._apps.items()}
 
 
@@ -65,15 +76,16 @@ class Watch:
         self._pids = tuple(pids)
         self._before = machine(), self._ours()
 
-    def others(self) -> float:
-        """The share of all processors' time, 0 to 1."""
+    def others(self, ended: float = 0.0) -> float:
+        """The share of all processors' time, 0 to 1. `ended` is what others of ours, who are gone,
+        have used."""
         (busy, every), ours = machine(), self._ours()
         (busy_before, every_before), ours_before = self._before
-        used = (busy - busy_before) - (ours - ours_before)
+        used = (busy - busy_before) - (ours - ours_before) - ended
         return max(0.0, used / (every - every_before))
 
     def _ours(self) -> float:
-        return sum(process_seconds(pid) for pid in (*family(self._server), *self._pids))
+        return server_seconds(self._server) + sum(map(process_seconds, self._pids))
 
 
 def _sum_ns(paths: Iterable[Path]) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import msgspec
 import psycopg
@@ -38,6 +38,9 @@ class Places:
 class Doors:
     """One client's connections. All doors encode requests and decode answers with msgspec."""
 
+    seeding: ClassVar[str] = "ab"
+    """Doors through which all data that is read can be written first."""
+
     def __init__(self, places: Places) -> None:
         self._connection = psycopg.connect(places.conninfo, autocommit=True)
         # Statements are prepared when they are first run, and kept.
@@ -55,6 +58,10 @@ class Doors:
         if door == "a":
             return self._plain_batch(workload) if workload.raw_op else self._plain(workload)
         return self._function(workload) if door == "b" else self._posted(door, workload)
+
+    def data(self, door: str) -> str:
+        """Whose data a door leads to: the plain table's, or Loom's, which three doors share."""
+        return "plain" if door == "a" else "loom"
 
     def close(self) -> None:
         """End all connections."""

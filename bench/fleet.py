@@ -10,12 +10,17 @@ from multiprocessing.process import BaseProcess
 from types import TracebackType
 from typing import Final, Self
 
-from bench.client import Order, Report, main
+from bench import client
+from bench.client import Order, Report
 from bench.doors import Places
 
 # By then every client has its order, and sleeps until the start.
 _HEAD_START: Final = 0.005
 _PATIENCE: Final = 120.0
+
+
+Main = Callable[[int, Places, Connection], None]
+"""A client's process: its number, where the doors are, and the pipe its orders come by."""
 
 
 class FleetError(Exception):
@@ -25,7 +30,7 @@ class FleetError(Exception):
 class Fleet:
     """So many client processes, numbered from 0."""
 
-    def __init__(self, size: int, places: Places) -> None:
+    def __init__(self, size: int, places: Places, main: Main = client.main) -> None:
         context = multiprocessing.get_context("spawn")
         self._clients: list[tuple[BaseProcess, Connection]] = []
         for number in range(size):

@@ -31,9 +31,17 @@ class HttpClient:
     def post(self, path: str, body: bytes, key: str | None = None) -> bytes:
         """Send a request, under an idempotency key where one is given; return the answer's body.
         Raises `HttpError` and `OSError`."""
+        self.send(path, body, key)
+        return self.receive()
+
+    def send(self, path: str, body: bytes, key: str | None = None) -> None:
+        """Send a request."""
         more = b"\r\n" if key is None else b"\r\nIdempotency-Key: %b\r\n" % key.encode()
         head = b"POST %b HTTP/1.1\r\n%b%d%b\r\n" % (path.encode(), self._headers, len(body), more)
         self._socket.sendall(head + body)
+
+    def receive(self) -> bytes:
+        """The body of the answer to what was sent."""
         data = self._more()
         while (end := data.find(b"\r\n\r\n")) < 0:
             data += self._more()
@@ -53,6 +61,10 @@ class HttpClient:
         if ended:
             self._socket.close()
             self._socket = self._connect()
+
+    def fileno(self) -> int:
+        """The socket's descriptor, for those who wait on several."""
+        return self._socket.fileno()
 
     def close(self) -> None:
         """End the connection."""

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from bench.doors import DOORS
 from bench.rounds import Cell, Numbers, Plan, medians
@@ -36,20 +36,35 @@ class Outcome:
         """What is held against the targets."""
         return [*ratios(self.medians), *erasure_ratios(self.erasures)]
 
+    @property
+    def cells(self) -> list[dict[str, Any]]:
+        """Each cell's medians and its rounds, as data."""
+        return [
+            {
+                "workload": cell.workload.name,
+                "op": cell.workload.op,
+                "clients": cell.clients,
+                "door": cell.door,
+                "medians": asdict(medians(rounds)),
+                "rounds": [asdict(numbers) for numbers in rounds],
+            }
+            for cell, rounds in self.rounds.items()
+        ]
+
 
 def text(outcome: Outcome) -> str:
     """The report for people."""
-    cells = [_row(cell, numbers) for cell, numbers in outcome.medians.items()]
+    cells = [cell_row(cell, numbers) for cell, numbers in outcome.medians.items()]
     erasures = [_erasure_row(rows, seconds) for rows, seconds in outcome.erasures.items()]
-    judged = [_ratio_row(ratio) for ratio in outcome.ratios]
+    judged = [ratio_row(ratio) for ratio in outcome.ratios]
     return "\n".join(
         [
-            *_machine(outcome),
+            *machine_lines(outcome, DOORS),
             "",
-            *_table(_HEAD, cells),
+            *table(HEAD, cells),
             "",
-            *(*_table(("erasure of rows", "ms", "µs a row"), erasures), "") * bool(erasures),
-            *_table(("ratio", "clients", "is", "to reach", ""), judged),
+            *(*table(("erasure of rows", "ms", "µs a row"), erasures), "") * bool(erasures),
+            *table(("ratio", "clients", "is", "to reach", ""), judged),
             "",
         ]
     )
@@ -62,7 +77,8 @@ def write(outcome: Outcome, folder: Path, name: str) -> None:
     (folder / f"{name}.json").write_text(json.dumps(_data(outcome), indent=1) + "\n")
 
 
-def _machine(outcome: Outcome) -> Iterator[str]:
+def machine_lines(outcome: Outcome, doors: Mapping[str, str]) -> Iterator[str]:
+    """What the run was on, how quiet it was, and what the doors' letters mean."""
     m, plan = outcome.machine, outcome.plan
     settings = ", ".join(f"{name} {value}" for name, value in m["settings"].items())
     yield f"{m['at']}: {m['processors']} × {m['processor']}, {m['memory_mib']} MiB, {m['kernel']}"
@@ -74,14 +90,16 @@ def _machine(outcome: Outcome) -> Iterator[str]:
     )
     yield (
         f"medians of {plan.rounds} rounds of {plan.slice_seconds:.2f} s each; doors: "
-        + ", ".join(f"{letter} {name}" for letter, name in DOORS.items())
+        + ", ".join(f"{letter} {name}" for letter, name in doors.items())
     )
 
 
-_HEAD = ("", "clients", "door", "ops/s", "p50 ms", "p99 ms", "client µs", "app µs", "server µs")
+_NUMBERS: Final = ("ops/s", "p50 ms", "p99 ms", "client µs", "app µs", "server µs")
+HEAD: Final = ("", "clients", "door", *_NUMBERS)
 
 
-def _row(cell: Cell, n: Numbers) -> tuple[str, ...]:
+def cell_row(cell: Cell, n: Numbers) -> tuple[str, ...]:
+    """A cell's medians, for a table under `HEAD`."""
     return (
         cell.workload.name,
         str(cell.clients),
@@ -95,7 +113,8 @@ def _row(cell: Cell, n: Numbers) -> tuple[str, ...]:
     )
 
 
-def _ratio_row(ratio: Ratio) -> tuple[str, ...]:
+def ratio_row(ratio: Ratio) -> tuple[str, ...]:
+    """A ratio beside its target, for a table."""
     target = "" if ratio.target is None else f"{ratio.target:g}"
     clients = "" if ratio.clients is None else str(ratio.clients)
     return ratio.text, clients, f"{ratio.value:.2f}", target, ratio.verdict
@@ -105,7 +124,8 @@ def _erasure_row(rows: int, seconds: float) -> tuple[str, ...]:
     return str(rows), f"{seconds * 1e3:.1f}", f"{seconds / rows * 1e6:.2f}"
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """The lines of a table, its columns as wide as what they hold."""
     cells = [tuple(head), *rows]
     widths = [max(len(row[i]) for row in cells) for i in range(len(head))]
     # Words to the left, numbers to the right.
@@ -132,17 +152,7 @@ def _data(outcome: Outcome) -> dict[str, Any]:
         "rounds": outcome.plan.rounds,
         "slice_seconds": outcome.plan.slice_seconds,
         "doors": DOORS,
-        "cells": [
-            {
-                "workload": cell.workload.name,
-                "op": cell.workload.op,
-                "clients": cell.clients,
-                "door": cell.door,
-                "medians": asdict(medians(rounds)),
-                "rounds": [asdict(numbers) for numbers in rounds],
-            }
-            for cell, rounds in outcome.rounds.items()
-        ],
+        "cells": outcome.cells,
         "erasures": [
             {"rows": rows, "seconds": seconds} for rows, seconds in outcome.erasures.items()
         ],

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from bench.client import Report
 from bench.cpu import Meter
 from bench.fleet import Fleet
-from bench.workloads import CLIENTS, Workload
+from bench.workloads import Workload
 
 _WARM_UP_SECONDS: Final = 0.1
 
@@ -71,7 +71,7 @@ def run(
     """Warm up, then measure. Each cell's rounds."""
     found: dict[Cell, list[Numbers]] = {cell: [] for cell in plan.cells}
     for cell in plan.cells:
-        if cell.clients == max(CLIENTS):
+        if cell.clients == max(cell.workload.clients):
             _measure(cell, fleet, meter, min(_WARM_UP_SECONDS, plan.slice_seconds))
     when_warm()
     for number in range(plan.rounds):
@@ -92,7 +92,9 @@ def _columns(numbers: Numbers) -> tuple[float, ...]:
 
 def _turned(cells: Sequence[Cell], number: int) -> list[Cell]:
     """The cells in another order each round: no door always follows the same one."""
-    doors = "abcd"[number % 4 :] + "abcd"[: number % 4]
+    doors = sorted({cell.door for cell in cells})
+    turn = number % len(doors)
+    doors = doors[turn:] + doors[:turn]
     place = {(cell.workload.name, cell.clients): i for i, cell in reversed([*enumerate(cells)])}
     return sorted(
         cells, key=lambda cell: (place[cell.workload.name, cell.clients], doors.index(cell.door))
@@ -109,10 +111,11 @@ def _measure(cell: Cell, fleet: Fleet, meter: Meter, seconds: float) -> Numbers:
         lambda: before.update(meter.read()),
     )
     after = meter.read()
-    return _numbers(cell, reports, {name: after[name] - before[name] for name in after})
+    return numbers_of(cell, reports, {name: after[name] - before[name] for name in after})
 
 
-def _numbers(cell: Cell, reports: Sequence[Report], cpu: Mapping[str, float]) -> Numbers:
+def numbers_of(cell: Cell, reports: Sequence[Report], cpu: Mapping[str, float]) -> Numbers:
+    """A slice's numbers, of its clients' reports and the seconds of CPU that each group used."""
     size = cell.workload.writes_a_call
     times = sorted(each for report in reports for each in report.nanoseconds)
     each = 1e6 / (len(times) * size)

@@ -26,7 +26,7 @@ from loom.embedded import EmbeddedServer, Server
 from loom.migrate import migrate
 from loom.settings import Settings
 
-_SERVICE: Final = "bench_service"
+SERVICE: Final = "bench_service"
 _RAW: Final = Path(__file__).parent / "raw"
 _READY_SECONDS: Final = 30.0
 _STOP_SECONDS: Final = 30.0
@@ -42,11 +42,16 @@ class Stage:
     apps: Mapping[str, int]
     """The process of each HTTP server, by its door."""
     folder: Path
+    programs: Path
+    """The folder of the server's programs."""
 
 
 @contextmanager
-def stage(parent: Path, say: Callable[[str], None]) -> Iterator[Stage]:
-    """Set everything up in a new folder under `parent`, and take it down again.
+def stage(
+    parent: Path, say: Callable[[str], None], settings: Mapping[str, str] | None = None
+) -> Iterator[Stage]:
+    """Set everything up in a new folder under `parent`, and take it down again. `settings` are
+    the database server's, beside those that Loom gives it.
 
     Raises what the embedded server and the applier raise, `OSError`, `subprocess` errors.
     """
@@ -55,13 +60,13 @@ def stage(parent: Path, say: Callable[[str], None]) -> Iterator[Stage]:
     folder.chmod(0o711)  # root's server runs as another account, which passes through
     with ExitStack() as stack:
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
-        server = _database(stack, folder / "data", say)
+        server = _database(stack, folder / "data", say, settings or {})
         token = _prepare(server)
         apps, addresses = _http_servers(stack, server, folder)
-        places = Places(server.dsn(_SERVICE), addresses["c"], addresses["d"], token)
+        places = Places(server.dsn(SERVICE), addresses["c"], addresses["d"], token)
         for address in addresses.values():
             _wait_for(address)
-        yield Stage(places, server.dsn(), server.pid, apps, server.data.parent)
+        yield Stage(places, server.dsn(), server.pid, apps, server.data.parent, server.bin_dir)
 
 
 def settle(stage: Stage) -> None:
@@ -70,8 +75,10 @@ def settle(stage: Stage) -> None:
         connection.execute("vacuum (analyze)")
 
 
-def _database(stack: ExitStack, data: Path, say: Callable[[str], None]) -> Server:
-    embedded = EmbeddedServer(data, logins=(_SERVICE,), say=say)
+def _database(
+    stack: ExitStack, data: Path, say: Callable[[str], None], settings: Mapping[str, str]
+) -> Server:
+    embedded = EmbeddedServer(data, logins=(SERVICE,), settings=settings, say=say)
     server = stack.enter_context(embedded)
     # The server may have had to keep its data elsewhere.
     home = server.data.parent
@@ -85,7 +92,7 @@ def _prepare(server: Server) -> str:
     """The plain table, the service login that may use it and the operations, and a token."""
     with psycopg.connect(server.dsn(), autocommit=True) as connection:
         connection.execute("create role bench_service login in role loom_writer")
-        connection.execute("select loom.service_bind(%s, %s)", [_SERVICE, ORG])
+        connection.execute("select loom.service_bind(%s, %s)", [SERVICE, ORG])
         for path in sorted(_RAW.glob("table*.sql")):
             connection.execute(path.read_bytes())
         connection.execute("grant usage on schema bench to bench_service")

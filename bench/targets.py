@@ -39,7 +39,7 @@ def ratios(found: Mapping[Cell, Numbers]) -> Iterator[Ratio]:
     """All ratios of what was measured."""
     workloads = list(dict.fromkeys(cell.workload for cell in found))
     for workload in workloads:
-        yield from _function_over_plain(found, workload)
+        yield from function_over_plain(found, workload)
     if GET in workloads:
         yield from _get_over_litestar(found)
     if SET in workloads and BATCH_OF_SETS in workloads:
@@ -53,7 +53,8 @@ def erasure_ratios(seconds: Mapping[int, float]) -> Iterator[Ratio]:
         yield Ratio(text, None, (many / long) / (few / short), ERASURE_OVER_SMALLER)
 
 
-def _function_over_plain(found: Mapping[Cell, Numbers], workload: Workload) -> Iterator[Ratio]:
+def function_over_plain(found: Mapping[Cell, Numbers], workload: Workload) -> Iterator[Ratio]:
+    """The SQL function over plain statements that do the same writes."""
     for clients in workload.clients:
         judged = clients == AT_CLIENTS and not workload.contended
         plain = found[Cell(workload, clients, "a")]

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PINS = ("requirements-model.txt", "requirements-graphs.txt")
+PINS = ("requirements-model.txt", "requirements-graphs.txt", "requirements-peers.txt")
 FLOOR = Path("/usr/lib/postgresql/15/bin/postgres")
 
 SAYS = """#!/bin/sh
@@ -125,6 +125,22 @@ def test_what_draws_graphs_is_installed_for_the_soak_alone_and_once(checkout: Ch
     assert " --no-deps --requirement requirements-graphs.txt|" in said[0]
     assert said[-1].startswith("python -m bench.soak --minutes 3|")
     assert "requirements-graphs.txt" not in checkout.make("soak").stdout
+
+
+def test_the_peers_are_installed_for_their_bench_alone_in_an_environment_of_their_own(
+    checkout: Checkout,
+) -> None:
+    for target in ("test", "bench", "check"):
+        assert "peers" not in checkout.make(target).stdout
+    shutil.copytree(checkout.folder / ".venv", checkout.folder / "build" / "peers")
+    said = checkout.make("bench-peers", "ARGS=--quick").stdout.splitlines()
+    assert said[0] == "making build/peers"
+    assert " --no-deps --requirement requirements-peers.txt|" in said[1]
+    assert said[2].startswith("python -m pip check|")
+    assert said[-1].startswith("python -m bench.peers --quick|")
+    assert "requirements-peers.txt" not in checkout.make("bench-peers").stdout
+    os.utime(checkout.folder / "requirements-peers.txt")  # the pins have changed
+    assert "requirements-peers.txt" in checkout.make("bench-peers").stdout
 
 
 @pytest.mark.parametrize("status", [1, 5])

@@ -21,9 +21,11 @@ def project() -> dict[str, Any]:
     return tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 
+PINNED = ("constraints.txt", "requirements-graphs.txt", "requirements-peers.txt")
+
+
 def pins() -> dict[str, str]:
-    names = ("constraints.txt", "requirements-graphs.txt")
-    lines = [line for name in names for line in (ROOT / name).read_text().splitlines()]
+    lines = [line for name in PINNED for line in (ROOT / name).read_text().splitlines()]
     found = [line.split("==") for line in lines if not line.startswith("#")]
     return {canonicalize_name(name): version for name, version in found}
 
@@ -58,9 +60,7 @@ def test_the_sdk_needs_two_packages_only() -> None:
     assert names == {"httpx2", "msgspec"}
 
 
-@pytest.mark.parametrize(
-    "name", ["constraints.txt", "requirements-model.txt", "requirements-graphs.txt"]
-)
+@pytest.mark.parametrize("name", [*PINNED, "requirements-model.txt"])
 def test_a_pin_is_a_name_and_a_version(name: str) -> None:
     for line in (ROOT / name).read_text().splitlines():
         # No address of an index, no hash, no option: they would tie it to one machine's mirror.
@@ -79,7 +79,7 @@ def test_everything_that_is_needed_is_pinned() -> None:
             name = canonicalize_name(requirement.name)
             if requirement.marker and not requirement.marker.evaluate({"extra": extra}):
                 continue
-            assert name in pinned, f"{name} is not in constraints.txt"
+            assert name in pinned, f"{name} is in no file of pins"
             if (name, extra) not in seen:
                 seen.add((name, extra))
                 waiting += needed_by(name, extra)
