@@ -14,14 +14,12 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[2]
+PINNED = ("constraints.txt", "requirements-graphs.txt", "requirements-peers.txt")
 FOLDERS = {"loom": "loom", "loom.app": "app", "loom.worker": "worker", "loom.sql": "sql"}
 
 
 def project() -> dict[str, Any]:
     return tomllib.loads((ROOT / "pyproject.toml").read_text())
-
-
-PINNED = ("constraints.txt", "requirements-graphs.txt", "requirements-peers.txt")
 
 
 def pins() -> dict[str, str]:
