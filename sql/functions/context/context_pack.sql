@@ -4,25 +4,34 @@ set search_path = loom, pg_temp
 as $$
 declare
   v_caller loom.caller := loom._enter('context.pack', p_request);
-  v_plan loom.pack_plan := loom._pack_plan(v_caller, p_request);
+  v_plan loom.pack_plan := loom._pack_plan(p_request);
   v_if_none_match text := loom._text(p_request, 'if_none_match');
+  v_embedding jsonb := loom._query_embedding(p_request);
+  v_asked loom.search_query;
+  v_found loom.pack_offer[];
   v_room bigint := 4 * v_plan.token_budget;
   v_name text;
-  v_budget bigint;
   v_section loom.pack_section;
-  v_sections loom.pack_section[] := '{}';
+  v_bodies text[] := '{}';
+  v_stable integer := 0;
+  v_parts jsonb[] := '{}';
 begin
+  if v_plan.names && '{memories,decisions}' then
+    v_asked := loom._search_asked(v_caller, v_plan.query, v_embedding);
+    v_found := loom._pack_found(v_caller, v_asked, v_plan.format);
+  end if;
   foreach v_name in array v_plan.names loop
-    v_budget := 4 * loom._integer(v_plan.section_token_budgets, v_name, 0, 200000);
-    v_section := loom._pack_fitted(v_name, loom._pack_items(v_name, v_caller, v_plan), v_plan.format,
-      least(v_budget, v_room));
+    v_section := loom._pack_fitted(v_name, loom._pack_offered(v_name, v_caller, v_plan, v_found), v_plan.format,
+      least(4 * (v_plan.section_token_budgets -> v_name)::bigint, v_room));
+    v_parts := v_parts || v_section.part;
     if v_section.body <> '' then
       v_room := v_room - v_section.quarters - 2;  -- and the empty line behind it
+      v_bodies := v_bodies || v_section.body;
+      v_stable := v_stable + (not loom._pack_depends_on_query(v_name))::integer;
     end if;
-    v_sections := v_sections || v_section;
   end loop;
-  return loom._pack_answer(v_sections, v_plan.token_budget, v_if_none_match)
-    || case when v_plan.legs is null then '{}' else jsonb_build_object('legs', v_plan.legs) end;
+  return loom._pack_answer(v_bodies, v_stable, v_parts, v_plan.token_budget, v_if_none_match)
+    || case when v_asked.legs is null then '{}' else jsonb_build_object('legs', v_asked.legs) end;
 end
 $$;
 comment on function loom.context_pack(jsonb) is

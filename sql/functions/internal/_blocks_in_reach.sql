@@ -2,6 +2,7 @@ create or replace function loom._blocks_in_reach(p_caller loom.caller, p_keys te
 returns setof loom.placed_block
 language plpgsql stable rows 20
 set search_path = loom, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 begin
   return query
@@ -10,7 +11,7 @@ begin
   from (
     select distinct on (block.block_key) block.block_key, block.content, block.content_sha256,
       block.value_length, block.char_limit, layer.distance, layer.name as layer
-    from loom._working_memory_layers(p_caller, p_layered) as layer
+    from unnest(loom._working_memory_layers(p_caller, p_layered)) as layer
     join loom.working_memory as block
       on block.org = p_caller.org and block.namespace = p_caller.namespace
       and block.agent = layer.agent and block.user_id = layer.user_id

@@ -16,7 +16,7 @@ begin
   foreach v_name in array loom._pack_sections() loop
     perform loom._integer(v_budgets, v_name, 0, 200000);
   end loop;
-  return v_budgets;
+  return jsonb_strip_nulls(v_budgets);
 end
 $$;
 comment on function loom._pack_budgets(jsonb) is

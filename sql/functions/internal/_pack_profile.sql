@@ -1,18 +1,17 @@
-create or replace function loom._pack_profile(p_caller loom.caller, p_plan loom.pack_plan)
-returns loom.pack_item[]
+create or replace function loom._pack_profile(p_caller loom.caller, p_plan loom.pack_plan) returns loom.pack_offer
 language plpgsql volatile
 set search_path = loom, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 declare
-  v_section loom.memory;
-  v_items loom.pack_item[] := '{}';
+  v_offer loom.pack_offer;
 begin
-  for v_section in select * from loom._sections(p_caller, p_plan.labels, false) loop
-    v_items := v_items || row(loom._row_rendered(v_section, p_caller.agent, p_plan.format, 'section'),
-      loom._section_place(v_section) || jsonb_build_object('content_sha256', v_section.content_sha256)
-    )::loom.pack_item;
-  end loop;
-  return v_items;
+  select array_agg(loom._row_rendered(section, p_caller.agent, p_plan.format, 'section')),
+    array_agg(jsonb_build_object('label', memory_key, 'agent', agent, 'user_id', user_id, 'session_id', session_id,
+      'content_sha256', content_sha256))
+  into v_offer
+  from loom._sections(p_caller, p_plan.labels, false) as section;
+  return v_offer;
 end
 $$;
 comment on function loom._pack_profile(loom.caller, loom.pack_plan) is

@@ -4,14 +4,19 @@ set search_path = loom, pg_temp
 as $$
 declare
   v_place text[] := array[p_caller.org, p_caller.namespace, p_filter.plane];
+  v_who text;
+  v_lexemes text[] := '{}';
   v_query tsquery;
   v_tag text;
 begin
   if p_caller.users is null then
-    v_query := loom._any_lexeme(array[loom._scope_lexeme('n', v_place)]);
+    v_lexemes := array[loom._scope_lexeme('n', v_place)];
   else
-    v_query := loom._any_lexeme(array(select loom._scope_lexeme('u', v_place || who) from unnest(p_caller.users) as who));
+    foreach v_who in array p_caller.users loop
+      v_lexemes := v_lexemes || loom._scope_lexeme('u', v_place || v_who);
+    end loop;
   end if;
+  v_query := loom._any_lexeme(v_lexemes);
   if p_caller.sessions is not null then
     v_query := v_query && loom._any_lexeme(array(
       select loom._scope_lexeme('s', array[p_caller.org, p_caller.namespace, session]) from unnest(p_caller.sessions) as session));

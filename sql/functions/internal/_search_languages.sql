@@ -5,19 +5,18 @@ set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_current text := loom._namespace_language(p_org, p_namespace);
-  v_languages text[] := array[v_current];
-  v_next text := '';
 begin
-  loop
-    select language into v_next from loom.memory_text
-    where org = p_org and namespace = p_namespace and language > v_next
-    order by language limit 1;
-    exit when not found;
-    if v_next <> v_current then
-      v_languages := v_languages || v_next;
-    end if;
-  end loop;
-  return v_languages;
+  return v_current || array(
+    with recursive standing as (
+      (select language from loom.memory_text where org = p_org and namespace = p_namespace order by language limit 1)
+      union all
+      select (
+        select next.language from loom.memory_text as next
+        where org = p_org and namespace = p_namespace and next.language > standing.language
+        order by next.language limit 1)
+      from standing where standing.language is not null
+    )
+    select language::text from standing where language <> v_current);
 end
 $$;
 comment on function loom._search_languages(text, text) is

@@ -4,25 +4,20 @@ set search_path = loom, pg_temp
 as $$
 declare
   v_own tsvector := loom._words(p_languages[1], p_query);
-  v_dropped text[] := case when p_languages[1] = 'simple' then loom._stop_words(tsvector_to_array(v_own)) else '{}' end;
+  v_dropped text[] := '{}';
 begin
+  if p_languages[1] = 'simple' then
+    v_dropped := loom._stop_words(tsvector_to_array(v_own));
+  end if;
+  if cardinality(p_languages) > 1 then
+    return loom._search_terms_joined(p_languages, p_query, v_own, v_dropped);
+  end if;
   return array(
-    select loom._any_lexeme(lexemes) from (
-      -- A word stands at the same place in every configuration; one that the namespace's own drops counts in none.
-      select array_agg(distinct lexeme order by lexeme) as lexemes, position as place
-      from unnest(p_languages) with ordinality as asked (language, number)
-      cross join lateral unnest(loom._words(language, p_query)) as word (lexeme, positions, weights)
-      cross join lateral unnest(positions) as position
-      group by position
-      having bool_or(number = 1 and not lexeme = any (v_dropped))
-      union all
-      -- Pairs of characters have no place.
-      select array[lexeme], 20000 + row_number() over (order by lexeme)
-      from unnest(v_own) as pair (lexeme, positions, weights)
-      where positions is null
-    ) as term
-    group by lexemes
-    order by min(place)
+    select loom._any_lexeme(array[lexeme])
+    from unnest(v_own) as word (lexeme, positions, weights)
+    -- Pairs of characters have no place.
+    where positions is null or not lexeme = any (v_dropped)
+    order by positions[1], lexeme
     limit 32);
 end
 $$;

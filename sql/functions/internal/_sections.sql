@@ -11,7 +11,7 @@ begin
       and (p_caller.sessions is null or session_id = any (p_caller.sessions))
       and (p_labels is null or memory_key = any (p_labels))
       and (not p_own_agent or agent = p_caller.agent)
-      and loom._is_current(section, p_caller.called_at)
+      and deleted_at is null and redacted_at is null and (expires_at is null or expires_at > p_caller.called_at)
     order by array_position(p_labels, memory_key), memory_key, agent, user_id, session_id
     limit 1000;
     return;
@@ -25,7 +25,7 @@ begin
       and (p_caller.sessions is null or session_id = any (p_caller.sessions))
       and (p_labels is null or memory_key = any (p_labels))
       and (not p_own_agent or agent = p_caller.agent)
-      and loom._is_current(section, p_caller.called_at)
+      and deleted_at is null and redacted_at is null and (expires_at is null or expires_at > p_caller.called_at)
     order by array_position(p_labels, memory_key), memory_key, agent, session_id
     limit 1000
   ) as mine

@@ -10,7 +10,10 @@ begin
     return '';
   end if;
   v_row := loom._user_profile_find(p_caller, row('', '', '', '')::loom.profile_scope);
-  return loom._user_profile_body(coalesce(v_row.profile, loom._user_profile_empty()), p_format, p_language);
+  if v_row.profile is null then
+    return '';
+  end if;
+  return loom._user_profile_body(v_row.profile, p_format, p_language);
 end
 $$;
 comment on function loom._user_profile_rendered(loom.caller, text, text) is

@@ -3,14 +3,11 @@ language plpgsql immutable strict parallel safe
 set search_path = loom, pg_temp
 as $$
 begin
-  -- XML 1.0 has no way to write these characters.
-  if p_text ~ E'[\u0001-\u0008\u000B\u000C\u000E-\u001F\uFFFE\uFFFF]' collate "C" then
-    p_text := regexp_replace(p_text,
-      E'[\u0001-\u0008\u000B\u000C\u000E-\u001F\uFFFE\uFFFF]' collate "C", E'\uFFFD', 'g');
-  end if;
-  -- A parser would read a bare carriage return as a newline.
+  -- XML 1.0 has no way to write these characters. A parser would read a bare carriage return as a newline.
   return replace(replace(replace(replace(
-    p_text, '&', '&amp;'), '<', '&lt;'), '>', '&gt;'), E'\r', '&#13;');
+    case when p_text ~ E'[\u0001-\u0008\u000B\u000C\u000E-\u001F\uFFFE\uFFFF]' collate "C" then
+      regexp_replace(p_text, E'[\u0001-\u0008\u000B\u000C\u000E-\u001F\uFFFE\uFFFF]' collate "C", E'\uFFFD', 'g')
+    else p_text end, '&', '&amp;'), '<', '&lt;'), '>', '&gt;'), E'\r', '&#13;');
 end
 $$;
 comment on function loom._xml_text(text) is

@@ -22,7 +22,7 @@ begin
   foreach v_term in array p_terms loop
     v_ids := v_ids || loom._search_matches(p_org, p_scope && v_term, greatest(p_most / cardinality(p_terms), 100));
   end loop;
-  return v_ids;
+  return array(select distinct id from unnest(v_ids) as id);
 end
 $$;
 comment on function loom._search_candidates(text, tsquery, tsquery[], integer) is

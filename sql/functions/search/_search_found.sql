@@ -12,10 +12,22 @@ declare
   v_vector loom.search_hit[];
 begin
   if p_asked.terms <> '{}' then
-    v_text := array(select hit from loom._search_text(p_caller, p_filter, p_asked.terms, v_most) as hit);
+    v_text := loom._search_text(p_caller, p_filter, p_asked.terms, v_most);
   end if;
   if p_asked.model is not null then
     v_vector := array(select hit from loom._search_vector(p_caller, p_filter, p_asked.model, p_asked.vector, v_most) as hit);
+  end if;
+  if v_vector is null then
+    -- What one leg found says nothing twice, and stands in its order.
+    return query
+    select fact, (1.0 / (60 + place))::double precision, jsonb_build_object('text', place)
+    from unnest(v_text)
+    cross join lateral (
+      select memory from loom.memory as memory where org = v_org and memory.memory_id = unnest.memory_id limit 1
+    ) as row_now (fact)
+    order by place
+    limit p_limit;
+    return;
   end if;
   return query
   with hit as (

@@ -1,7 +1,7 @@
 create or replace function loom._search_text(
   p_caller loom.caller, p_filter loom.search_filter, p_terms tsquery[], p_limit integer
-) returns setof loom.search_hit
-language plpgsql stable security definer rows 50
+) returns loom.search_hit[]
+language plpgsql stable security definer
 set search_path = loom, pg_temp
 set plan_cache_mode = force_generic_plan
 as $$
@@ -10,13 +10,13 @@ declare
   v_ids uuid[] := loom._search_candidates(v_org, loom._scope_query(p_caller, p_filter), p_terms, 1000);
   v_any tsquery := loom._any_term(p_terms);
 begin
-  return query
+  return array(
   with candidate as materialized (
     -- Of rows that say the same, the oldest.
     select distinct on (agent, user_id, session_id, memory_type, content_sha256)
-      memory_id, said.words, changed_at,
+      memory_id, changed_at, said.words,
       array(select number from unnest(p_terms) with ordinality as term (words, number) where said.words @@ term.words) as has
-    from (select distinct id from unnest(v_ids) as id) as listed
+    from unnest(v_ids) as listed (id)
     cross join lateral (
       select words from loom.memory_text where org = v_org and memory_id = listed.id limit 1
     ) as said
@@ -35,21 +35,22 @@ begin
     order by agent, user_id, session_id, memory_type, content_sha256, created_at, memory_id
   ), weight as materialized (
     -- A word that few of them have says more than one that all have.
-    select array_agg(ln(1 + (whole - having_it + 0.5) / (having_it + 0.5))::double precision order by number) as worth
-    from (select count(*) as whole from candidate) as everything
-    cross join (
-      select number, (select count(*) from candidate where number = any (has)) as having_it
-      from generate_subscripts(p_terms, 1) as number
+    select array_agg(ln((1 + (whole - having_it + 0.5) / (having_it + 0.5))::double precision) order by number) as worth
+    from (
+      select number, count(*) as whole, count(*) filter (where number = any (has)) as having_it
+      from candidate cross join generate_subscripts(p_terms, 1) as number
+      group by number
     ) as counted
   )
-  select memory_id, (row_number() over best)::integer, score
+  select row(memory_id, row_number() over best, score)::loom.search_hit
   from (
-    select candidate.*, (select sum(worth[number] order by number) from unnest(has) as number) as score
+    select memory_id, changed_at, (select sum(worth[number]) from unnest(has) as number) as score,
+      ts_rank(words, v_any, 1) as rank
     from candidate cross join weight
   ) as scored
-  window best as (order by score desc, ts_rank(words, v_any, 1) desc, changed_at desc, memory_id)
-  order by 2
-  limit p_limit;
+  window best as (order by score desc, rank desc, changed_at desc, memory_id)
+  order by score desc, rank desc, changed_at desc, memory_id
+  limit p_limit);
 end
 $$;
 comment on function loom._search_text(loom.caller, loom.search_filter, tsquery[], integer) is
