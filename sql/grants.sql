@@ -198,7 +198,7 @@ grant select on loom.embedding_model to loom_api, loom_scheduler, loom_search;
 grant update (dimension) on loom.embedding_model to loom_api;
 grant insert, delete, update (state, activated_at, retired_at, cursor_org, cursor_memory_id, swept_at, total, listed)
   on loom.embedding_model to loom_scheduler;
-grant select on loom.person_word to loom_api;
+grant select on loom.person_word, loom.stop_word to loom_api;
 grant select on loom.namespace to loom_scheduler, loom_search;
 grant select on loom.memory, loom.memory_text to loom_search;
 grant execute on function loom._is_searchable(loom.memory), loom._text_changed(loom.memory[]), loom._embedding_wanted(), loom._text_behind(),

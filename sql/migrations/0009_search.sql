@@ -87,6 +87,14 @@ create table loom.person_word (
 comment on table loom.person_word is
   'Words of the first and second person, by language, in lower case: a query with one is about its user.';
 
+create table loom.stop_word (
+  language text collate "C" not null,
+  word text collate "C" not null,
+  constraint stop_word_pkey primary key (word, language)
+);
+comment on table loom.stop_word is
+  'Words that say nothing in a question, by language, in lower case: the lists of the server''s dictionaries.';
+
 -- Rows from before: found once housekeeping has made their words.
 insert into loom.memory_text (org, memory_id, namespace, user_id, plane, language, content_sha256, words)
 select org, memory_id, namespace, user_id, case memory_type when 'profile' then 'profile' else 'memory' end,
@@ -97,6 +105,7 @@ alter table loom.memory_text enable row level security;
 alter table loom.embedding_model enable row level security;
 alter table loom.embedding_due enable row level security;
 alter table loom.person_word enable row level security;
+alter table loom.stop_word enable row level security;
 create policy memory_text_of_org on loom.memory_text to loom_api
   using (org = current_setting('loom.org', true)) with check (org = current_setting('loom.org', true));
 create policy embedding_due_of_org on loom.embedding_due to loom_api
@@ -104,6 +113,7 @@ create policy embedding_due_of_org on loom.embedding_due to loom_api
 create policy embedding_model_registry on loom.embedding_model to loom_api, loom_scheduler, loom_search
   using (true) with check (true);
 create policy person_word_data on loom.person_word to loom_api using (true);
+create policy stop_word_data on loom.stop_word to loom_api using (true);
 -- The tables that are in use come last, in the order in which writers lock them.
 lock table loom.namespace, loom.memory, loom.audit in access exclusive mode;
 -- Row-level security stops the operators of full text and vectors from using an index: searches run as

@@ -22,7 +22,7 @@ WITHOUT_ORG = {
     *("error_code", "functions_digest", "migration", "open_mode", "operation", "worker"),
     *("attribute_word", "erasure_plane", "setting", "pass", "work_kind"),
     *("work_count", "worker_bell"),
-    *("embedding_model", "person_word"),
+    *("embedding_model", "person_word", "stop_word"),
     *("profile_word", "profile_pattern", "section_header"),
 }
 """Tables that hold nothing of an org. Another needs a reason to stand here."""

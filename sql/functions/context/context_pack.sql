@@ -21,7 +21,8 @@ begin
     v_found := loom._pack_found(v_caller, v_asked, v_plan.format);
   end if;
   foreach v_name in array v_plan.names loop
-    v_section := loom._pack_fitted(v_name, loom._pack_offered(v_name, v_caller, v_plan, v_found), v_plan.format,
+    v_section := loom._pack_fitted(v_name, case v_name when 'memories' then v_found[1] when 'decisions' then v_found[2]
+      else loom._pack_offered(v_name, v_caller, v_plan) end, v_plan.format,
       least(4 * (v_plan.section_token_budgets -> v_name)::bigint, v_room));
     v_parts := v_parts || v_section.part;
     if v_section.body <> '' then
@@ -30,8 +31,7 @@ begin
       v_stable := v_stable + (not loom._pack_depends_on_query(v_name))::integer;
     end if;
   end loop;
-  return loom._pack_answer(v_bodies, v_stable, v_parts, v_plan.token_budget, v_if_none_match)
-    || case when v_asked.legs is null then '{}' else jsonb_build_object('legs', v_asked.legs) end;
+  return loom._pack_answer(v_bodies, v_stable, v_parts, v_plan.token_budget, v_asked.legs, v_if_none_match);
 end
 $$;
 comment on function loom.context_pack(jsonb) is

@@ -1,6 +1,5 @@
-create or replace function loom._pack_offered(
-  p_name text, p_caller loom.caller, p_plan loom.pack_plan, p_found loom.pack_offer[]
-) returns loom.pack_offer
+create or replace function loom._pack_offered(p_name text, p_caller loom.caller, p_plan loom.pack_plan)
+returns loom.pack_offer
 language plpgsql volatile
 set search_path = loom, pg_temp
 as $$
@@ -10,10 +9,8 @@ begin
     when 'profile' then return loom._pack_profile(p_caller, p_plan);
     when 'user_profile' then return loom._pack_user_profile(p_caller, p_plan);
     when 'looms' then return loom._pack_looms(p_caller, p_plan);
-    when 'memories' then return p_found[1];
-    when 'decisions' then return p_found[2];
   end case;
 end
 $$;
-comment on function loom._pack_offered(text, loom.caller, loom.pack_plan, loom.pack_offer[]) is
-  'What might stand in a section of a pack, in its order.';
+comment on function loom._pack_offered(text, loom.caller, loom.pack_plan) is
+  'What might stand in a section of a pack that does not depend on the query, in its order.';

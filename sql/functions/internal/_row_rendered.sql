@@ -7,7 +7,8 @@ declare
   v_agent text := case when p_row.agent <> p_agent then p_row.agent end;
   v_user text := nullif(p_row.user_id, '-');
   v_session text := nullif(p_row.session_id, '-');
-  v_text text := loom._row_body(p_row);
+  v_text text := case jsonb_typeof(p_row.value) when 'string' then p_row.value #>> '{}'
+    else loom._canonical(p_row.value, '$.value') end;
 begin
   if p_format = 'xml' then
     return concat('<', p_element, case p_element when 'section' then ' label="' else ' key="' end,
@@ -21,4 +22,4 @@ begin
 end
 $$;
 comment on function loom._row_rendered(loom.memory, text, text, text) is
-  'One memory row as an XML element of that name or as Markdown, with its agent where it is another than the caller''s, and its user and session where they are set.';
+  'One memory row as an XML element of that name or as Markdown, with its agent where it is another than the caller''s, and its user and session where they are set. A string is its text, any other value canonical JSON.';
