@@ -1,10 +1,11 @@
 """``make bench-context``: what a pack costs, against the selects one would write by hand for it.
 
 A user with 5 blocks, 8 profile sections and 10 or 10,000 facts, of which a query finds some. Two
-floors, each a client that sends prepared statements one after the other: the selects alone (live
-blocks, current sections, facts by full text, decisions by full text), which render and hash
-nothing; and the same with the statements that ``make bench`` holds a render against, which do.
-One client, all sides in turn.
+floors, each a client that sends prepared statements one after the other, one for each section that
+a pack has by default: live blocks, current sections, the user's own profile, and with a query facts
+and decisions by full text. Those of the first return rows and render nothing; those of the second
+return each section as the text that the pack has, with its hash and what it is made of. Neither
+hashes or counts the whole, and neither checks who asks. One client, all sides in turn.
 """
 
 from __future__ import annotations
@@ -28,8 +29,6 @@ from bench.servers import stage
 from bench.workloads import BLOCKS, ORG, SECTIONS
 
 _ROOT = Path(__file__).resolve().parents[1]
-_RAW: Final = Path(__file__).parent / "raw"
-_RENDERS: Final = ("working_memory_render", "profile_render")
 FACTS: Final = (10, 10_000)
 MOST: Final = 1.5
 TOPICS: Final = 500
@@ -51,7 +50,7 @@ cross join lateral (
 ) as said
 """
 _BLOCKS: Final = """
-select block_key, content from loom.working_memory
+select block_key, content, content_sha256 from loom.working_memory
 where org = %(org)s and namespace = 'support' and deleted_at is null
   and (agent, user_id, session_id, run_id) in (
     ('triage', %(user)s, '-', '-'), ('triage', '-', '-', '-'), ('-', '-', '-', '-'))
@@ -63,8 +62,14 @@ where org = %(org)s and namespace = 'support' and user_id in (%(user)s, '-')
   and memory_type = 'profile' and deleted_at is null
 order by memory_key
 """
+_PROFILE: Final = """
+select profile from loom.user_profile
+where org = %(org)s and namespace = 'support' and user_id = %(user)s
+  and scope_tenant = '' and scope_user = '' and scope_thread = '' and scope_kind = ''
+"""
 _FOUND: Final = """
-select memory_key, memory.value, ts_rank(words, query) as rank
+select memory_id, memory_key, memory.user_id, memory.value, memory.content_sha256,
+  ts_rank(words, query) as rank
 from to_tsquery('simple', 'know | topic7 | invoices') as query
 cross join loom.memory_text as text join loom.memory as memory using (org, memory_id)
 where text.org = %(org)s and text.words @@ query and text.namespace = 'support'
@@ -72,6 +77,42 @@ where text.org = %(org)s and text.words @@ query and text.namespace = 'support'
   and memory.deleted_at is null
 order by rank desc limit 50
 """
+# A section of the rows of a select: its text, its hash, and what it is made of.
+_RENDERED: Final = """
+with item as ({select}), section as (
+  select string_agg({opened} || replace(replace(replace({text}, '&', '&amp;'), '<', '&lt;'),
+      '>', '&gt;') || '</{element}>', E'\\n' order by {order}) as body,
+    jsonb_agg(jsonb_build_object({named}) order by {order}) as items
+  from item
+)
+select body, encode(sha256(convert_to(body, 'UTF8')), 'hex'), items from section
+"""
+_BLOCKS_RENDERED: Final = _RENDERED.format(
+    select=_BLOCKS,
+    opened="""'<working-memory block="' || block_key || '">'""",
+    text="content",
+    element="working-memory",
+    order="block_key",
+    named="'block_key', block_key, 'content_sha256', content_sha256",
+)
+_SECTIONS_RENDERED: Final = _RENDERED.format(
+    select=_SECTIONS,
+    opened="""'<section label="' || memory_key || '" user="' || user_id || '">'""",
+    text="value #>> '{}'",
+    element="section",
+    order="memory_key",
+    named="'label', memory_key, 'user_id', user_id, 'content_sha256', content_sha256",
+)
+_FOUND_RENDERED: Final = _RENDERED.format(
+    select=_FOUND,
+    opened="""'<memory key="' || memory_key || '" user="' || user_id || '">'""",
+    text="value #>> '{}'",
+    element="memory",
+    order="rank desc",
+    named="'memory_id', memory_id, 'user_id', user_id, 'content_sha256', content_sha256",
+)
+_FACTS: Final = ("semantic", "preference")
+_DECISIONS: Final = ("decision",)
 
 
 @dataclass(frozen=True)
@@ -111,15 +152,19 @@ def _fill(connection: psycopg.Connection[Any], facts: int) -> None:
 def _line(connection: psycopg.Connection[Any], facts: int, query: str | None, calls: int) -> Line:
     user = f"with-{facts}"
     request = {**_PLACE, "user_id": user, "token_budget": 8000}
-    search: list[tuple[str, list[str] | None]] = []
+    kinds: tuple[Sequence[str], ...] = ()
     if query is not None:
         request["query"] = query
-        search = [(_FOUND, ["semantic", "preference"]), (_FOUND, ["decision"])]
+        kinds = (_FACTS, _DECISIONS)
     sides: dict[str, Callable[[], object]] = {
         "ours": lambda: _call(connection, "context_pack", request),
-        "plain": lambda: _select(connection, user, [(_BLOCKS, None), (_SECTIONS, None), *search]),
+        "plain": lambda: _select(connection, user, [_BLOCKS, _SECTIONS, _PROFILE], _FOUND, kinds),
         "rendering": lambda: _select(
-            connection, user, [(_rendering(name), None) for name in _RENDERS] + search
+            connection,
+            user,
+            [_BLOCKS_RENDERED, _SECTIONS_RENDERED, _PROFILE],
+            _FOUND_RENDERED,
+            kinds,
         ),
     }
     times: dict[str, list[float]] = {side: [] for side in sides}
@@ -130,20 +175,18 @@ def _line(connection: psycopg.Connection[Any], facts: int, query: str | None, ca
     return Line(what, **{side: median(taken) * 1e3 for side, taken in times.items()})
 
 
-def _rendering(name: str) -> str:
-    """What ``make bench`` holds a render against, on Loom's own tables."""
-    statement = (_RAW / f"{name}.sql").read_text()
-    return statement.replace("bench.block", "loom.working_memory").replace(
-        "bench.memory", "loom.memory"
-    )
-
-
 def _select(
-    connection: psycopg.Connection[Any], user: str, statements: list[tuple[str, list[str] | None]]
+    connection: psycopg.Connection[Any],
+    user: str,
+    statements: Sequence[str],
+    search: str,
+    kinds: Sequence[Sequence[str]],
 ) -> None:
-    for statement, types in statements:
-        given = {**_PLACE, "user": user, "user_id": user, "types": types}
+    given = {"org": ORG, "user": user}
+    for statement in statements:
         connection.execute(statement.encode(), given).fetchall()
+    for types in kinds:
+        connection.execute(search.encode(), {**given, "types": list(types)}).fetchall()
 
 
 def _call(connection: psycopg.Connection[Any], function: str, request: dict[str, Any]) -> bytes:
@@ -175,8 +218,8 @@ def text(lines: Sequence[Line], described: dict[str, Any]) -> str:
             f"PostgreSQL {described['postgresql']}; load before {described['load_before']:.1f}",
             "",
             f"context.pack of {BLOCKS} blocks and {SECTIONS} sections, one statement, over the sum "
-            "of its selects; one client, milliseconds. The first selects render and hash nothing, "
-            "the second do.",
+            "of its selects, one a section; one client, milliseconds. The first selects return "
+            "rows, the second each section as text with its hash.",
             "",
             f"| | context.pack | selects | over them, at most {MOST:g} | rendering selects | over "
             f"them, at most {MOST:g} |",

@@ -21,9 +21,14 @@ begin
     v_found := loom._pack_found(v_caller, v_asked, v_plan.format);
   end if;
   foreach v_name in array v_plan.names loop
-    v_section := loom._pack_fitted(v_name, case v_name when 'memories' then v_found[1] when 'decisions' then v_found[2]
-      else loom._pack_offered(v_name, v_caller, v_plan) end, v_plan.format,
-      least(4 * (v_plan.section_token_budgets -> v_name)::bigint, v_room));
+    v_section := loom._pack_fitted(v_name, case v_name
+        when 'working_memory' then loom._pack_working_memory(v_caller, v_plan)
+        when 'profile' then loom._pack_profile(v_caller, v_plan)
+        when 'user_profile' then loom._pack_user_profile(v_caller, v_plan)
+        when 'looms' then loom._pack_looms(v_caller, v_plan)
+        when 'memories' then v_found[1]
+        when 'decisions' then v_found[2]
+      end, v_plan.format, least(4 * (v_plan.section_token_budgets -> v_name)::bigint, v_room));
     v_parts := v_parts || v_section.part;
     if v_section.body <> '' then
       v_room := v_room - v_section.quarters - 2;  -- and the empty line behind it

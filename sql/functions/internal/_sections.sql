@@ -5,6 +5,7 @@ set search_path = loom, pg_temp
 set plan_cache_mode = force_generic_plan
 as $$
 begin
+  -- What is current as loom._is_current has it, spelled out, since it is asked of every row.
   if p_caller.users is null then
     return query select * from loom.memory as section
     where org = p_caller.org and namespace = p_caller.namespace and memory_type = 'profile'
@@ -26,8 +27,7 @@ begin
       and (p_labels is null or memory_key = any (p_labels))
       and (not p_own_agent or agent = p_caller.agent)
       and deleted_at is null and redacted_at is null and (expires_at is null or expires_at > p_caller.called_at)
-    order by array_position(p_labels, memory_key), memory_key, agent, session_id
-    limit 1000
+    offset 0
   ) as mine
   order by array_position(p_labels, mine.memory_key), mine.memory_key, mine.agent, mine.user_id, mine.session_id
   limit 1000;
