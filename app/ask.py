@@ -42,6 +42,11 @@ class Asking:
         self._calls = calls
         self._max_tokens = max_tokens
 
+    @property
+    def possible(self) -> bool:
+        """Whether there is a model that could answer."""
+        return self._model is not None
+
     async def answer(self, caller: Caller, body: bytes, found: bytes) -> bytes:
         """The answer to a request from what the database found for it, which has judged both the
         request and whether a model may be called. Raises `Refusal`."""

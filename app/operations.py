@@ -161,7 +161,9 @@ class Operations:
         return await self._call(route, caller, body, key, body)
 
     async def _search(self, route: Route, caller: Caller, body: bytes, key: str | None) -> bytes:
-        sent = await self._queries.added(caller, body)
+        # Where no model could answer, the database still judges the request, but without a vector.
+        answerable = route.op != ask.OPERATION or self._asking.possible
+        sent = await self._queries.added(caller, body) if answerable else body
         try:
             found = await self._call(route, caller, sent, key, sent)
         except Refusal as refusal:

@@ -41,6 +41,9 @@ LONGEST_REST_SECONDS: Final = 300.0
 MOST_KEPT: Final = 256
 MOST_CHARACTERS: Final = 2000
 
+SEARCHED: Final = frozenset({"memories", "decisions"})
+"""The sections of a pack that its query finds."""
+
 OUTCOMES: Final = ("made", "kept", "none", "held", "resting", "failed")
 """Made by the model; kept from before; no vectors to compare with; calls switched off or the day's
 tokens used up; the model failed a moment ago; it failed now, or the database did not say."""
@@ -51,6 +54,7 @@ class _Request(msgspec.Struct):
     query_embedding: object = None
     org: str | None = None
     namespace: str | None = None
+    only_sections: list[str] | None = None
 
 
 _request = msgspec.json.Decoder(_Request).decode
@@ -87,6 +91,8 @@ class QueryEmbeddings:
             return body
         if asked.query_embedding is not None:
             return body
+        if asked.only_sections is not None and SEARCHED.isdisjoint(asked.only_sections):
+            return body  # a pack that leaves out what is found
         place = Place(caller, asked.org, asked.namespace)
         outcome, embedding = await self._embedding(self._embedder, place, query)
         self.counts[outcome] += 1

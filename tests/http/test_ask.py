@@ -206,6 +206,20 @@ def test_without_a_model_there_is_no_answer(database: Database, conn: Any) -> No
         assert api.call("memory.search", ASKED).status_code == 200
 
 
+def test_a_question_that_no_model_can_answer_is_not_embedded(database: Database) -> None:
+    site = Site.of(database)
+    site.tell("drinks", TEA["value"])
+    site.embed_all()
+    with (
+        ModelEndpoint(answer=by_the_words(8)) as vectors,
+        served(database, None, embedding_base_url=vectors.url, embedding_model=MODEL) as api,
+    ):
+        assert unavailable(api) == {"reason": "NO_MODEL"}
+        assert vectors.requests == []
+        assert api.call("memory.search", ASKED).status_code == 200
+        assert len(vectors.requests) == 1
+
+
 def test_nor_where_calls_are_off_or_at_the_cap(database: Database, conn: Any) -> None:
     with ModelEndpoint(answer=first_fact) as endpoint, served(database, endpoint) as api:
         model_calls(conn, False)

@@ -103,6 +103,18 @@ def test_a_packed_context_holds_what_its_question_means(site: Site) -> None:
     assert [request.body["input"] for request in endpoint.requests] == [["Getränk"]]
 
 
+def test_a_pack_that_leaves_out_what_is_found_asks_no_model(site: Site) -> None:
+    pack = {"namespace": IDENTITY["namespace"], "user_id": "u1", "query": "morning"}
+    with ModelEndpoint(answer=by_the_words(DIMENSION)) as endpoint, served(site, endpoint) as api:
+        for only in (["profile"], []):
+            packed = api.call("context.pack", {**pack, "only_sections": only})
+            assert (packed.status_code, "legs" in packed.json()) == (200, False)
+        assert endpoint.requests == []
+        found = api.call("context.pack", {**pack, "only_sections": ["profile", "memories"]})
+        assert vector_leg(found.json()) == (True, None)
+    assert len(endpoint.requests) == 1
+
+
 def test_a_question_that_was_asked_before_is_not_embedded_again(site: Site) -> None:
     with ModelEndpoint(answer=by_the_words(DIMENSION)) as endpoint, served(site, endpoint) as api:
         first = search(api)

@@ -8,22 +8,29 @@ declare
   v_model text := loom._text(v_request, 'model', true);
   v_limit integer := coalesce(loom._integer(v_request, 'limit', 1, 1000), 100);
   v_now timestamptz := loom._now();
-  v_org text := '';
-  v_oldest timestamptz;
-  v_orgs jsonb := '[]';
+  v_orgs jsonb;
 begin
-  -- From org to org by the index, however many rows each has.
-  while jsonb_array_length(v_orgs) < v_limit loop
-    select org into v_org from loom.embedding_due
-    where model = v_model and org > v_org order by org limit 1;
-    exit when not found;
-    select min(due_at) into v_oldest from loom.embedding_due where model = v_model and org = v_org;
-    if v_oldest <= v_now and loom._model_calls(v_org) then
-      v_orgs := v_orgs || jsonb_build_object('org', v_org, 'due_at', loom._ts(v_oldest));
-    end if;
-  end loop;
-  return jsonb_build_object('orgs', coalesce((
-    select jsonb_agg(place order by place ->> 'due_at', place ->> 'org') from jsonb_array_elements(v_orgs) as place), '[]'));
+  -- From org to org by the index, however many rows each has: all of them, so that none waits for ever behind
+  -- others whose names come first.
+  with recursive listed as (
+    (select org from loom.embedding_due where model = v_model order by org limit 1)
+    union all
+    select (
+      select next.org from loom.embedding_due as next
+      where next.model = v_model and next.org > listed.org order by next.org limit 1)
+    from listed where listed.org is not null
+  ), place as (
+    select listed.org, oldest.due_at from listed
+    cross join lateral (
+      select min(due.due_at) as due_at from loom.embedding_due as due where due.model = v_model and due.org = listed.org
+    ) as oldest
+    where oldest.due_at <= v_now and loom._model_calls(listed.org)
+    order by oldest.due_at, listed.org
+    limit v_limit
+  )
+  select jsonb_agg(jsonb_build_object('org', org, 'due_at', loom._ts(due_at)) order by due_at, org)
+  into v_orgs from place;
+  return jsonb_build_object('orgs', coalesce(v_orgs, '[]'));
 end
 $$;
 comment on function loom.embedding_places(jsonb) is

@@ -4,9 +4,6 @@ set search_path = loom, pg_temp
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-  v_org text := '';
-  v_namespace text := '';
-  v_language text := '';
   v_behind loom.memory_text;
 begin
   -- What nothing made yet comes first: no search finds it.
@@ -14,20 +11,24 @@ begin
   if found then
     return v_behind;
   end if;
-  loop
-    -- From one configuration of a namespace to the next by the index, however many rows each has.
-    select org, namespace, language into v_org, v_namespace, v_language from loom.memory_text
-    where (org, namespace, language) > (v_org, v_namespace, v_language)
-    order by org, namespace, language
-    limit 1;
-    exit when not found;
-    if v_language <> loom._namespace_language(v_org, v_namespace) then
-      v_behind.org := v_org;
-      v_behind.namespace := v_namespace;
-      v_behind.language := v_language;
-      exit;
-    end if;
-  end loop;
+  -- From one configuration of a namespace to the next by the index, however many rows each has.
+  with recursive standing as (
+    (select org, namespace, language from loom.memory_text order by org, namespace, language limit 1)
+    union all
+    select next.org, next.namespace, next.language from standing
+    cross join lateral (
+      select said.org, said.namespace, said.language from loom.memory_text as said
+      where (said.org, said.namespace, said.language) > (standing.org, standing.namespace, standing.language)
+      order by said.org, said.namespace, said.language
+      limit 1
+    ) as next
+  )
+  select standing.org, standing.namespace, standing.language
+  into v_behind.org, v_behind.namespace, v_behind.language
+  from standing
+  left join loom.namespace as own on own.org = standing.org and own.name = standing.namespace
+  where standing.language <> coalesce(own.text_search_language, 'simple')
+  limit 1;
   return v_behind;
 end
 $$;

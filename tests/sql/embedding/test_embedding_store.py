@@ -297,6 +297,17 @@ def test_places_are_the_orgs_with_something_due_the_longest_first(
     assert orgs == ["zenith", "acme"]
 
 
+def test_no_org_waits_behind_others_that_come_first_by_name(
+    model: Connection, clock: Clock
+) -> None:
+    clock.set(NOON)
+    for org in ("zenith", "acme", "beta", "citron"):
+        fact(model, "set", **{**IDENTITY, "org": org}, memory_key="k", value="x")
+        clock.advance(seconds=1)
+    places = worked(model, "embedding_places", model=MODEL, limit=2)["orgs"]
+    assert [place["org"] for place in places] == ["zenith", "acme"]
+
+
 def test_a_claim_is_of_one_org_and_no_more_than_asked(model: Connection) -> None:
     facts(model, {f"k{n}": f"x{n}" for n in range(5)})
     fact(model, "set", **{**IDENTITY, "org": "other"}, memory_key="k", value="x")
