@@ -36,7 +36,9 @@ begin
       v_stable := v_stable + (not loom._pack_depends_on_query(v_name))::integer;
     end if;
   end loop;
-  return loom._pack_answer(v_bodies, v_stable, v_parts, v_plan.token_budget, v_asked.legs, v_if_none_match);
+  -- What was taken less the empty line behind the last section, rounded up to a token.
+  return loom._pack_answer(v_bodies, v_stable, v_parts, (4 * v_plan.token_budget - v_room - 2 + 3) / 4,
+    v_plan.token_budget, v_asked.legs, v_if_none_match);
 end
 $$;
 comment on function loom.context_pack(jsonb) is

@@ -1,5 +1,5 @@
 create or replace function loom._pack_answer(
-  p_bodies text[], p_stable integer, p_parts jsonb[], p_token_budget integer, p_legs jsonb, p_if_none_match text
+  p_bodies text[], p_stable integer, p_parts jsonb[], p_tokens bigint, p_token_budget integer, p_legs jsonb, p_if_none_match text
 ) returns jsonb
 language plpgsql immutable
 set search_path = loom, pg_temp
@@ -8,7 +8,6 @@ declare
   v_prefix text := array_to_string(p_bodies[:p_stable], E'\n\n');
   v_text text := array_to_string(p_bodies, E'\n\n');
   v_hash text := loom._sha256(v_prefix);
-  v_tokens bigint := (loom._token_quarters(v_text) + 3) / 4;
   v_unchanged boolean := coalesce(v_hash = p_if_none_match, false);
 begin
   if v_unchanged then
@@ -19,11 +18,11 @@ begin
   end if;
   if p_legs is null then
     return jsonb_build_object('text', v_text, 'sections', p_parts, 'stable_prefix_chars', char_length(v_prefix),
-      'stable_hash', v_hash, 'unchanged', v_unchanged, 'tokens', v_tokens, 'token_budget', p_token_budget);
+      'stable_hash', v_hash, 'unchanged', v_unchanged, 'tokens', p_tokens, 'token_budget', p_token_budget);
   end if;
   return jsonb_build_object('text', v_text, 'sections', p_parts, 'stable_prefix_chars', char_length(v_prefix),
-    'stable_hash', v_hash, 'unchanged', v_unchanged, 'tokens', v_tokens, 'token_budget', p_token_budget, 'legs', p_legs);
+    'stable_hash', v_hash, 'unchanged', v_unchanged, 'tokens', p_tokens, 'token_budget', p_token_budget, 'legs', p_legs);
 end
 $$;
-comment on function loom._pack_answer(text[], integer, jsonb[], integer, jsonb, text) is
+comment on function loom._pack_answer(text[], integer, jsonb[], bigint, integer, jsonb, text) is
   'The answer of context.pack: the sections that hold something put together, the first so many of them as the part of the text that no query changes, with its hash, and without that part where the caller has it.';

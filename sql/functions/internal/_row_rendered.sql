@@ -4,6 +4,7 @@ language plpgsql immutable
 set search_path = loom, pg_temp
 as $$
 declare
+  v_key text := p_row.memory_key;
   v_agent text := case when p_row.agent <> p_agent then p_row.agent end;
   v_user text := nullif(p_row.user_id, '-');
   v_session text := nullif(p_row.session_id, '-');
@@ -11,12 +12,18 @@ declare
     else loom._canonical(p_row.value, '$.value') end;
 begin
   if p_format = 'xml' then
-    return concat('<', p_element, case p_element when 'section' then ' label="' else ' key="' end,
-      loom._xml_attribute(p_row.memory_key), '"',
-      ' agent="' || loom._xml_attribute(v_agent) || '"', ' user="' || loom._xml_attribute(v_user) || '"',
-      ' session="' || loom._xml_attribute(v_session) || '"', '>', loom._xml_text(v_text), '</', p_element, '>');
+    -- Ids are nearly always plain; one look at all of them is cheaper than to escape each.
+    if concat(v_key, v_agent, v_user, v_session) ~ '[^A-Za-z0-9 _.:@/-]' collate "C" then
+      v_key := loom._xml_attribute(v_key);
+      v_agent := loom._xml_attribute(v_agent);
+      v_user := loom._xml_attribute(v_user);
+      v_session := loom._xml_attribute(v_session);
+    end if;
+    return concat('<', p_element, case p_element when 'section' then ' label="' else ' key="' end, v_key, '"',
+      ' agent="' || v_agent || '"', ' user="' || v_user || '"', ' session="' || v_session || '"',
+      '>', loom._xml_text(v_text), '</', p_element, '>');
   end if;
-  return concat('## ', loom._markdown_heading(concat(p_row.memory_key, ' (agent ' || v_agent || ')',
+  return concat('## ', loom._markdown_heading(concat(v_key, ' (agent ' || v_agent || ')',
     ' (user ' || v_user || ')', ' (session ' || v_session || ')')),
     E'\n\n', loom._fence(v_text), E'\n', v_text, E'\n', loom._fence(v_text), E'\n');
 end

@@ -3,10 +3,6 @@ language plpgsql immutable strict parallel safe
 set search_path = loom, pg_temp
 as $$
 begin
-  -- Most are ids of plain letters and digits, and there are several to a row.
-  if p_text !~ '[^A-Za-z0-9 _.:@/-]' collate "C" then
-    return p_text;
-  end if;
   -- A parser would read bare newlines and tabs in an attribute as spaces.
   return replace(replace(replace(loom._xml_text(p_text),
     '"', '&quot;'), E'\n', '&#10;'), E'\t', '&#9;');
