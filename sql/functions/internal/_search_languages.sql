@@ -8,7 +8,9 @@ declare
 begin
   return v_current || array(
     with recursive standing as (
-      (select language from loom.memory_text where org = p_org and namespace = p_namespace order by language limit 1)
+      -- Rows that nothing made yet have none.
+      (select language from loom.memory_text where org = p_org and namespace = p_namespace and language > ''
+        order by language limit 1)
       union all
       select (
         select next.language from loom.memory_text as next
