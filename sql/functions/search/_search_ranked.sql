@@ -1,6 +1,6 @@
 create or replace function loom._search_ranked(
-  p_caller loom.caller, p_filter loom.search_filter, p_terms tsquery[], p_queries tsquery[], p_most integer,
-  p_all boolean, p_limit integer
+  p_caller loom.caller, p_filter loom.search_filter, p_terms tsquery[], p_query tsquery, p_ids uuid[],
+  p_most integer, p_limit integer
 ) returns loom.search_hit[]
 language plpgsql stable security definer
 set search_path = loom, pg_temp
@@ -15,9 +15,11 @@ begin
   with matched as materialized (
     -- The words alone inside, since the planner would else take an index of the org for them, and read all of a
     -- large one; the query narrows them to the org already.
-    select said.* from unnest(p_queries) with ordinality as asked (query, nth)
+    (select org, memory_id, words from loom.memory_text where words @@ p_query limit p_most + 1)
+    union all
+    select said.* from unnest(p_ids) as listed (id)
     cross join lateral (
-      select org, memory_id, words from loom.memory_text where words @@ asked.query limit case nth when 1 then p_most else greatest(p_most / cardinality(p_terms), 100) end
+      select org, memory_id, words from loom.memory_text where org = v_org and memory_id = listed.id limit 1
     ) as said
   ), candidate as materialized (
     -- Of rows that say the same, the oldest.
@@ -50,14 +52,14 @@ begin
     from word
     group by memory_id, changed_at, rank
   )
-  select case when not p_all or (select count(*) from matched) < p_most then array(
+  select case when p_query is null or (select count(*) from matched) <= p_most then array(
     select row(memory_id, row_number() over best, score)::loom.search_hit from scored
     window best as (order by score desc, rank desc, changed_at desc, memory_id)
     order by score desc, rank desc, changed_at desc, memory_id
     limit p_limit) end);
 end
 $$;
-comment on function loom._search_ranked(loom.caller, loom.search_filter, tsquery[], tsquery[], integer, boolean, integer) is
-  'Of the rows that queries with their scope match those in reach, best first: of the first query so many at most, of each other a share of that. Null where all are asked for and there may be more.';
-alter function loom._search_ranked(loom.caller, loom.search_filter, tsquery[], tsquery[], integer, boolean, integer)
+comment on function loom._search_ranked(loom.caller, loom.search_filter, tsquery[], tsquery, uuid[], integer, integer) is
+  'Of the rows that a query with its scope matches, or else of the rows named, those in reach, best first. Null where the query matches more than so many.';
+alter function loom._search_ranked(loom.caller, loom.search_filter, tsquery[], tsquery, uuid[], integer, integer)
   owner to loom_search;

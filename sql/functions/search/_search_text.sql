@@ -8,10 +8,10 @@ declare
   v_scope tsquery := loom._scope_query(p_caller, p_filter);
   v_hits loom.search_hit[];
 begin
-  v_hits := loom._search_ranked(p_caller, p_filter, p_terms, array[v_scope && loom._any_term(p_terms)], 1001, true, p_limit);
+  v_hits := loom._search_ranked(p_caller, p_filter, p_terms, v_scope && loom._any_term(p_terms), null, 1000, p_limit);
   if v_hits is null then
-    v_hits := loom._search_ranked(p_caller, p_filter, p_terms,
-      loom._search_crowded(p_caller.org, v_scope, p_terms, 1000), 1000, false, p_limit);
+    v_hits := loom._search_ranked(p_caller, p_filter, p_terms, null,
+      loom._search_crowded(p_caller.org, v_scope, p_terms, 1000), 1000, p_limit);
   end if;
   return v_hits;
 end
