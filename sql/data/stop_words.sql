@@ -1,5 +1,5 @@
 -- What the stop word lists of PostgreSQL's dictionaries hold, by language, so that a question's words are looked up
--- at once: to ask each dictionary for each word costs ten times as much. Reference data, applied with the functions.
+-- at once: to ask each dictionary for each word takes three times as long. Reference data, applied with the functions.
 
 delete from loom.stop_word;
 insert into loom.stop_word (language, word)

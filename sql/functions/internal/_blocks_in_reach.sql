@@ -9,14 +9,16 @@ begin
   select near.block_key::text, near.content, near.layer, near.content_sha256::text,
     loom._fill_ratio(near.value_length, near.char_limit)
   from (
-    select distinct on (block.block_key) block.block_key, block.content, block.content_sha256,
-      block.value_length, block.char_limit, layer.distance, layer.name as layer
+    select distinct on (block.block_key) block.*, layer.distance, layer.name as layer
     from unnest(loom._working_memory_layers(p_caller, p_layered)) as layer
-    join loom.working_memory as block
-      on block.org = p_caller.org and block.namespace = p_caller.namespace
-      and block.agent = layer.agent and block.user_id = layer.user_id
-      and block.session_id = layer.session_id and block.run_id = layer.run_id
-    where block.deleted_at is null and (p_keys is null or block.block_key = any (p_keys))
+    -- Layer after layer, each by the index, in a plan for all callers.
+    cross join lateral (
+      select block_key, content, content_sha256, value_length, char_limit from loom.working_memory
+      where org = p_caller.org and namespace = p_caller.namespace and agent = layer.agent
+        and user_id = layer.user_id and session_id = layer.session_id and run_id = layer.run_id
+        and deleted_at is null and (p_keys is null or block_key = any (p_keys))
+      offset 0
+    ) as block
     order by block.block_key, layer.distance
   ) as near
   order by array_position(p_keys, near.block_key), near.distance, near.block_key;

@@ -25,6 +25,7 @@ begin
     cross join lateral (
       select memory from loom.memory as memory where org = v_org and memory.memory_id = unnest.memory_id limit 1
     ) as row_now (fact)
+    order by place
     limit p_limit;
     return;
   end if;
