@@ -210,7 +210,9 @@ grant execute on function loom._is_searchable(loom.memory), loom._text_changed(l
 -- are given was checked by an operation.
 grant execute on function loom._scope_query(loom.caller, loom.search_filter), loom._scope_lexeme(text, text[]),
   loom._any_lexeme(text[]), loom._any_term(tsquery[]), loom._plane_of(text), loom._embedding_index(text),
-  loom._search_shows(loom.caller, loom.search_filter, text, text, text, text, text, text[], timestamptz, timestamptz, timestamptz)
+  loom._is_built(text, text, text, text),
+  loom._search_shows(loom.caller, loom.search_filter, text, text, text, text, text, text, text, text[], timestamptz,
+    timestamptz, timestamptz)
   to loom_search;
 grant execute on function loom._search_text(loom.caller, loom.search_filter, tsquery[], integer) to loom_api;
 -- Models of vectors are of the installation, so all about them is the scheduler's.

@@ -10,6 +10,7 @@ begin
     select * into v_row from loom.memory as candidate
     where org = p_caller.org and namespace = p_caller.namespace and memory_key = p_key
       and (p_caller.sessions is null or session_id = any (p_caller.sessions))
+      and (p_caller.bound_session is null or not loom._is_built(memory_type, memory_key, agent, session_id))
       and loom._is_current(candidate, p_caller.called_at)
     order by
       case user_id when p_caller.user_id then 1 when '-' then 2 else 3 end,
@@ -24,6 +25,7 @@ begin
       select * from loom.memory as candidate
       where org = p_caller.org and namespace = p_caller.namespace and memory_key = p_key and user_id = reach.who
         and (p_caller.sessions is null or session_id = any (p_caller.sessions))
+        and (p_caller.bound_session is null or not loom._is_built(memory_type, memory_key, agent, session_id))
         and loom._is_current(candidate, p_caller.called_at)
       order by
         case session_id when p_caller.session_id then 1 when '-' then 2 else 3 end,

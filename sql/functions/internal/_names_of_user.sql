@@ -9,6 +9,9 @@ begin
   if p_caller.user_id = '-' then
     return '{}';
   end if;
+  if p_caller.bound_session is not null then
+    return array[p_caller.user_id];
+  end if;
   select value into v_known from loom.memory as section
   where org = p_caller.org and namespace = p_caller.namespace and user_id = p_caller.user_id
     and memory_type = 'profile' and memory_key = 'structured_profile' and agent = '-' and session_id = '-'
@@ -25,4 +28,4 @@ begin
 end
 $$;
 comment on function loom._names_of_user(loom.caller) is
-  'What a user is called: the id, preferred_name and name of the structured profile, and the name in the profile of their messages.';
+  'What a user is called: the id, preferred_name and name of the structured profile, and the name in the profile of their messages; of a token bounded to a session the id alone, since both profiles span the sessions.';

@@ -10,6 +10,7 @@ begin
     return query select * from loom.memory as section
     where org = p_caller.org and namespace = p_caller.namespace and memory_type = 'profile'
       and (p_caller.sessions is null or session_id = any (p_caller.sessions))
+      and (p_caller.bound_session is null or not loom._is_built(memory_type, memory_key, agent, session_id))
       and (p_labels is null or memory_key = any (p_labels))
       and (not p_own_agent or agent = p_caller.agent)
       and deleted_at is null and redacted_at is null and (expires_at is null or expires_at > p_caller.called_at)
@@ -24,6 +25,7 @@ begin
     where org = p_caller.org and namespace = p_caller.namespace and user_id = reach.who
       and memory_type = 'profile'
       and (p_caller.sessions is null or session_id = any (p_caller.sessions))
+      and (p_caller.bound_session is null or not loom._is_built(memory_type, memory_key, agent, session_id))
       and (p_labels is null or memory_key = any (p_labels))
       and (not p_own_agent or agent = p_caller.agent)
       and deleted_at is null and redacted_at is null and (expires_at is null or expires_at > p_caller.called_at)

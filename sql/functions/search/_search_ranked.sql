@@ -35,6 +35,7 @@ begin
       and namespace = p_caller.namespace
       and (p_caller.users is null or user_id = any (p_caller.users))
       and (p_caller.sessions is null or session_id = any (p_caller.sessions))
+      and (p_caller.bound_session is null or not loom._is_built(memory_type, memory_key, agent, session_id))
       and (memory_type = 'profile') = (p_filter.plane = 'profile')
       and (p_filter.types is null or memory_type = any (p_filter.types))
       and (p_filter.source_class is null or source_class = p_filter.source_class)

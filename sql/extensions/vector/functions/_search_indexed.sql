@@ -33,8 +33,8 @@ begin
       where model = %3$L and org = $2 and namespace || '''' = $3 and plane || '''' = $4
         and ($5 is null or user_id || '''' = any ($5))
         and ($7 or (
-          select loom._search_shows($8, $9, namespace, user_id, session_id, memory_type, source_class, tags,
-            deleted_at, redacted_at, expires_at)
+          select loom._search_shows($8, $9, namespace, agent, user_id, session_id, memory_key, memory_type,
+            source_class, tags, deleted_at, redacted_at, expires_at)
           from loom.memory where org = $2 and memory_id = embedding.memory_id limit 1))
       order by embedding::%1$s(%2$s) operator(@vector@.<=>) $1::%1$s(%2$s)
       limit $6

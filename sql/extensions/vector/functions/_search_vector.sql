@@ -20,15 +20,15 @@ begin
     -- A vector of a text that is another by now says nothing.
     select agent, user_id, session_id, memory_type into v_row from loom.memory
     where org = v_org and memory_id = v_near.memory_id and content_sha256 = v_near.content_sha256
-      and loom._search_shows(p_caller, p_filter, namespace, user_id, session_id, memory_type, source_class, tags,
-        deleted_at, redacted_at, expires_at);
+      and loom._search_shows(p_caller, p_filter, namespace, agent, user_id, session_id, memory_key, memory_type,
+        source_class, tags, deleted_at, redacted_at, expires_at);
     continue when not found;
     -- Of rows that say the same, the oldest.
     select memory_id into v_oldest from loom.memory
     where org = v_org and namespace = p_caller.namespace and agent = v_row.agent and user_id = v_row.user_id
       and session_id = v_row.session_id and memory_type = v_row.memory_type and content_sha256 = v_near.content_sha256
-      and loom._search_shows(p_caller, p_filter, namespace, user_id, session_id, memory_type, source_class, tags,
-        deleted_at, redacted_at, expires_at)
+      and loom._search_shows(p_caller, p_filter, namespace, agent, user_id, session_id, memory_key, memory_type,
+        source_class, tags, deleted_at, redacted_at, expires_at)
     order by created_at, memory_id
     limit 1;
     continue when v_oldest = any (v_seen);
