@@ -2,8 +2,9 @@
 
 Two things are added to what the server publishes. Links: what one operation answers (a key, a hash,
 an id, a cursor) is what another one takes, found by the names of the fields, so that operations
-made later are linked without a word here. And closed answers: a field that the description does not
-name is an error in an answer, too.
+made later are linked without a word here. The routes of looms take ids in their paths: they follow
+what makes these. And closed answers: a field that the description does not name is an error in an
+answer, too.
 """
 
 from __future__ import annotations
@@ -13,9 +14,15 @@ from collections.abc import Collection, Iterator
 from random import Random
 from typing import Any
 
+from loom.app.looms import ROUTES
+from loom.types import OPERATIONS
+
 Json = dict[str, Any]
 
 _SCHEMAS = "#/components/schemas/"
+
+REST = "rest."
+"""What the ids of the routes of looms begin with; behind it stands the operation."""
 
 PLACES = frozenset({"org", "namespace", "agent", "user_id", "session_id", "run_id"})
 """Fields that say where something is; on their own they lead nowhere."""
@@ -34,16 +41,29 @@ _ALSO = {
 }
 
 
+def routes() -> set[str]:
+    """The ids of every way to an operation: its own path, and the routes of looms."""
+    return {*OPERATIONS, *(f"{REST}{route.op}" for route in ROUTES)}
+
+
+MAKES = {"looms.create": "loomId", "looms.thread_add": "threadId", "looms.weave": "weavingId"}
+"""Operations by the field in which others take the id of what they make."""
+
+
 def prepared(document: Json) -> Json:
     """A copy of the description with links and closed answers."""
     made = copy.deepcopy(document)
-    # The routes of looms are another way to the same operations.
-    made["paths"] = {p: each for p, each in made["paths"].items() if not p.startswith("/looms")}
-    operations = [each for path in made["paths"].values() for each in path.values()]
-    operations = [each for each in operations if "requestBody" in each]
+    found = [each for path in made["paths"].values() for each in path.values()]
+    routes = [each for each in found if each.get("operationId", "").startswith(REST)]
+    operations = [each for each in found if "operationId" in each and each not in routes]
     for source in operations:
         _close(made, _answer(source))
-        source["responses"]["200"]["links"] = dict(_links(made, source, operations))
+        links = dict(_links(made, source, operations))
+        source["responses"]["200"]["links"] = links | dict(_links_to_routes(made, source, routes))
+    for route in routes:
+        _close(made, _answer(route))
+        links = dict(_links_to_routes(made, route, routes))
+        route["responses"]["200"]["links"] = links | {f"{route['operationId']} again": _to(route)}
     return made
 
 
@@ -86,6 +106,31 @@ def _links(document: Json, source: Json, targets: list[Json]) -> Iterator[tuple[
                 # The whole answer: which of its fields are there is known only then.
                 {"operationId": target["operationId"], "requestBody": "$response.body"},
             )
+
+
+def _links_to_routes(
+    document: Json, source: Json, routes: list[Json]
+) -> Iterator[tuple[str, Json]]:
+    """From what makes a thing to every route that has its id in the path, and those of the loom
+    that it is in."""
+    name = source["operationId"].removeprefix(REST)
+    if name not in MAKES:
+        return
+    made = _properties(document, _properties(document, _answer(source))["entity"])
+    pointers = {MAKES[name]: "id", **({"loomId": "loomId"} if "loomId" in made else {})}
+    for route in routes:
+        taken_ids = {
+            f"path.{each['name']}": f"$response.body#/entity/{pointers[each['name']]}"
+            for each in route["parameters"]
+            if each["in"] == "path" and each["name"] in pointers
+        }
+        if taken_ids:
+            ids = {"parameters": taken_ids}
+            yield f"{source['operationId']} to {route['operationId']}", {**_to(route), **ids}
+
+
+def _to(target: Json) -> Json:
+    return {"operationId": target["operationId"]}
 
 
 def _answer(operation: Json) -> Json:

@@ -8,8 +8,8 @@ one of the callers, in turn. What is wrong is noted and the fuzz goes on: all of
 from __future__ import annotations
 
 import json
-from collections import Counter, deque
-from collections.abc import Callable, Mapping
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from random import Random
@@ -21,6 +21,7 @@ import schemathesis
 from hypothesis.errors import Flaky
 from msgspec import structs
 from schemathesis.checks import CheckFunction, not_a_server_error
+from schemathesis.core import NotSet
 from schemathesis.core.failures import FailureGroup
 from schemathesis.core.result import Ok
 from schemathesis.engine.recorder import ScenarioRecorder
@@ -31,9 +32,10 @@ from schemathesis.specs.openapi.checks import (
     response_schema_conformance,
     status_code_conformance,
 )
+from schemathesis.specs.openapi.expressions import MultiMatch
 
 from loom.types import OPERATIONS
-from tests.fuzz.described import PLACES, prepared, taken
+from tests.fuzz.described import MAKES, PLACES, REST, prepared, taken
 from tests.fuzz.leaks import database_text
 
 CHECKS: list[CheckFunction] = [
@@ -44,9 +46,9 @@ CHECKS: list[CheckFunction] = [
     response_schema_conformance,
 ]
 SECONDS = 20.0
-MAKES = {"looms.create": "loomId", "looms.thread_add": "threadId", "looms.weave": "weavingId"}
-"""Operations by the field in which others take the id of what they make."""
 STEPS = 25
+HOME = "n"
+"""The namespace where most requests meet."""
 
 
 @dataclass
@@ -75,6 +77,58 @@ class Findings:
         return "\n".join(lines)
 
 
+@dataclass(frozen=True)
+class Guard:
+    """What callers must not be shown, and what they try in order to get at it.
+
+    `hidden` are texts by caller, `namespaces` those where they are at home; `bait` is values by the
+    name of the field they are tried in, none of them hidden from anyone: what a caller has named
+    itself may stand in an answer.
+    """
+
+    hidden: Mapping[str, Collection[str]]
+    namespaces: Mapping[str, str]
+    bait: Mapping[str, Sequence[Any]]
+
+    def baited(self, op: str, body: dict[str, Any], random: Random) -> dict[str, Any]:
+        """A request that names what is not the caller's; seldom a place, since most of those are
+        closed to it, and nothing else of the request would then be looked at."""
+        names = {each.name for each in structs.fields(OPERATIONS[op].request)}
+        often = {name: 0.1 if name in PLACES else 0.5 for name in self.bait if name in names}
+        tried = [name for name, share in often.items() if random.random() < share]
+        return {**body, **{name: random.choice(self.bait[name]) for name in tried}}
+
+    def shown_to(self, caller: str, response: schemathesis.Response) -> list[str]:
+        """The hidden texts that an answer holds."""
+        answer = response.text + json.dumps(dict(response.headers))
+        return [f"shows {each!r}" for each in self.hidden[caller] if each in answer]
+
+
+@dataclass
+class Trail:
+    """What a caller has sent and made, for later requests to come back to."""
+
+    sent: deque[dict[str, Any]] = field(default_factory=lambda: deque(maxlen=20))
+    # What is named by an id that nothing but its making tells is rarely met by following links.
+    made: dict[str, deque[dict[str, str]]] = field(default_factory=dict)
+
+    def made_by(self, op: str, response: schemathesis.Response) -> None:
+        """Remember the ids of what an operation has made."""
+        if op in MAKES and response.status_code == 200:
+            entity = json.loads(response.content)["entity"]
+            ids = {MAKES[op]: entity["id"]}
+            if "loomId" in entity:
+                ids["loomId"] = entity["loomId"]
+            self.made.setdefault(MAKES[op], deque(maxlen=5)).append(ids)
+
+    def one_made(self, body: dict[str, Any], random: Random) -> dict[str, str]:
+        """The ids of one thing that was made, and of the loom it is in."""
+        for name in ("weavingId", "threadId", "loomId"):
+            if name in body and self.made.get(name):
+                return random.choice(self.made[name])
+        return {}
+
+
 def fuzz(
     url: str,
     callers: Mapping[str, str | None],
@@ -82,11 +136,13 @@ def fuzz(
     count: int,
     seed: int,
     before_each: Callable[[], None] = lambda: None,
+    guard: Guard | None = None,
 ) -> Findings:
     """Send `count` requests or a few more to the API at `url`.
 
     `callers` are tokens by the name of who has them, None for no token. `before_each` runs before
-    each scenario of some steps.
+    each scenario of some steps. With something to guard a scenario is one caller's: links and
+    what was sent before would else carry to one what another has seen.
     """
     findings = Findings()
     random = Random(seed)
@@ -97,9 +153,8 @@ def fuzz(
         schema.config.update(base_url=url)
         schema.config.generation.update(with_security_parameters=False)
         schema.config.output.sanitization.update(enabled=False)
-        machine = _machine(
-            schema.as_state_machine(), session, callers, findings, random, before_each
-        )
+        base = schema.as_state_machine()
+        machine = _machine(base, session, callers, findings, random, before_each, guard)
         while findings.sent < count:
             settings = hypothesis.settings(
                 max_examples=max(1, (count - findings.sent) // STEPS),
@@ -125,48 +180,89 @@ def _machine(
     findings: Findings,
     random: Random,
     before_each: Callable[[], None],
+    guard: Guard | None,
 ) -> type[APIStateMachine]:
-    sent: deque[dict[str, Any]] = deque(maxlen=20)
-    # What is named by an id that nothing but its making tells is rarely met by following links.
-    made: dict[str, deque[dict[str, str]]] = {}
+    trails: dict[str, Trail] = defaultdict(Trail)
 
     class Machine(base):  # type: ignore[misc, valid-type]
         def setup(self) -> None:
             before_each()
+            self.caller = random.choice(list(callers))
 
         def step(self, input: StepInput) -> StepOutput:
             case = input.case
-            op = str(case.operation.definition.raw.get("operationId", case.operation.path))
-            if isinstance(case.body, dict):
-                case.body = _aimed(op, input, random)
+            name = str(case.operation.definition.raw.get("operationId", case.operation.path))
+            op = name.removeprefix(REST)
+            caller = self.caller if guard else random.choice(list(callers))
+            trail = trails[caller if guard else ""]
+            body = _fields(case)
+            if body is not None:
+                home = guard.namespaces[caller] if guard else HOME
+                body = _aimed(op, body, _linked(input), home, random)
                 # What a deletion takes is there no more for the others.
                 if random.random() < (0.2 if op == "looms.delete" else 0.9):
-                    case.body.update(_one_made(made, case.body, random))
-                if "requests" in case.body and sent and random.random() < 0.8:
-                    case.body["requests"] = random.choices(sent, k=random.randint(1, 5))
-                sent.append({"op": op, **case.body})
-            caller = random.choice(list(callers))
+                    body.update(trail.one_made(body, random))
+                if guard:
+                    body = guard.baited(op, body, random)
+                if "requests" in body and trail.sent and random.random() < 0.8:
+                    body["requests"] = random.choices(trail.sent, k=random.randint(1, 5))
+                trail.sent.append({"op": op, **body})
+                _put(case, body)
             headers = {"Authorization": f"Bearer {callers[caller]}"} if callers[caller] else {}
             response = case.call(session=session, headers=headers, timeout=SECONDS)
             self.after_call(response, case)
-            findings.answers[op, response.status_code] += 1
-            if op in MAKES and response.status_code == 200:
-                entity = json.loads(response.content)["entity"]
-                ids = {MAKES[op]: entity["id"]}
-                if "loomId" in entity:
-                    ids["loomId"] = entity["loomId"]
-                made.setdefault(MAKES[op], deque(maxlen=5)).append(ids)
-            for trouble in _troubles(case, response, self.recorder):
+            findings.answers[name, response.status_code] += 1
+            trail.made_by(op, response)
+            troubles = _troubles(case, response, self.recorder, body)
+            for trouble in [*troubles, *(guard.shown_to(caller, response) if guard else ())]:
                 sent_as = f"as {caller}: {case.as_curl_command()[:2000]}"
                 example = f"{sent_as}\n    {response.text[:1000]}"
-                findings.note(f"{op} {response.status_code}: {trouble}", example)
+                findings.note(f"{name} {response.status_code}: {trouble}", example)
             return StepOutput(response, case)
 
     return Machine
 
 
+def _fields(case: schemathesis.Case[Any]) -> dict[str, Any] | None:
+    """The fields of a request, of its path, its query and its body; None where it is no object."""
+    body = {} if isinstance(case.body, NotSet) else case.body
+    if not isinstance(body, dict):
+        return None
+    fields = {**(case.path_parameters or {}), **(case.query or {}), **body}
+    # Of a list that a link of its own found, schemathesis leaves the choice to the caller.
+    return {
+        name: each.values[0] if isinstance(each, MultiMatch) else each
+        for name, each in fields.items()
+    }
+
+
+def _put(case: schemathesis.Case[Any], fields: dict[str, Any]) -> None:
+    """Put the fields of a request where its route takes them."""
+    rest = dict(fields)
+    for name in case.path_parameters or ():
+        case.path_parameters[name] = rest.pop(name, case.path_parameters[name])
+    if isinstance(case.body, NotSet):
+        flags = {True: "true", False: "false"}
+        case.query = {
+            name: flags[each] if isinstance(each, bool) else each for name, each in rest.items()
+        }
+    else:
+        case.body = rest
+
+
+def _linked(input: StepInput) -> dict[str, Any] | None:
+    """What the step before answered, if the link hands it on. One that schemathesis thought of by
+    itself may lead nowhere."""
+    link = input.transition.request_body if input.transition else None
+    linked = link.value.ok() if link is not None and isinstance(link.value, Ok) else None
+    return linked if isinstance(linked, dict) else None
+
+
 def _troubles(
-    case: schemathesis.Case[Any], response: schemathesis.Response, recorder: ScenarioRecorder
+    case: schemathesis.Case[Any],
+    response: schemathesis.Response,
+    recorder: ScenarioRecorder,
+    body: dict[str, Any] | None,
 ) -> list[str]:
     """What is wrong with an answer."""
     found = []
@@ -175,7 +271,7 @@ def _troubles(
         case.validate_response(response, checks=checks, recorder=recorder)
     except FailureGroup as group:
         found += [str(failure) for failure in group.exceptions]
-    return found + _leaks(response, case.body)
+    return found + _leaks(response, case.body if body is None else body)
 
 
 def without_model(content: bytes) -> bool:
@@ -189,19 +285,16 @@ def without_model(content: bytes) -> bool:
     return isinstance(detail, dict) and detail.get("code") == "MODEL_UNAVAILABLE"
 
 
-def _aimed(op: str, input: StepInput, random: Random) -> dict[str, Any]:
-    """The body, with what the step before answered, and mostly at the place where others are."""
+def _aimed(
+    op: str, body: dict[str, Any], answer: dict[str, Any] | None, namespace: str, random: Random
+) -> dict[str, Any]:
+    """The request, with what the step before answered, and mostly at the place where others are."""
     operation = OPERATIONS[op]
-    assert isinstance(input.case.body, dict)
-    body: dict[str, Any] = dict(input.case.body)
+    body = dict(body)
     fields = structs.fields(operation.request)
     # Fewer conditions than a generator thinks of: each of them is one more way to be refused.
     for name in [each.name for each in fields if not each.required and random.random() < 0.4]:
         body.pop(name, None)
-    link = input.transition.request_body if input.transition else None
-    linked = link.value.ok() if link is not None and isinstance(link.value, Ok) else None
-    # A link that schemathesis thought of by itself may lead nowhere.
-    answer = linked if isinstance(linked, dict) else None
     if answer is not None:
         names = [each.name for each in fields]
         # The whole answer came with the link.
@@ -213,18 +306,8 @@ def _aimed(op: str, input: StepInput, random: Random) -> dict[str, Any]:
         if random.random() < 0.9 and not (answer and name in answer):
             body.pop(name, None)
     if "namespace" in operation.identity and random.random() < 0.9:
-        body["namespace"] = "n"
+        body["namespace"] = namespace
     return body
-
-
-def _one_made(
-    made: dict[str, deque[dict[str, str]]], body: dict[str, Any], random: Random
-) -> dict[str, str]:
-    """The ids of one thing that was made, and of the loom it is in."""
-    for name in ("weavingId", "threadId", "loomId"):
-        if name in body and made.get(name):
-            return random.choice(made[name])
-    return {}
 
 
 def _leaks(response: schemathesis.Response, sent: Any) -> list[str]:
