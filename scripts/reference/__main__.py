@@ -9,6 +9,7 @@ from pathlib import Path
 
 from scripts.reference.errors import errors_page
 from scripts.reference.operations import operations_page
+from scripts.reference.reports import reports_table
 from scripts.reference.settings import settings_page
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -19,6 +20,12 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "settings.md": settings_page,
 }
 
+PARTS: Mapping[str, Callable[[], str]] = {"reliability.md": reports_table}
+"""Pages written by hand, each with one part that is made, between two marks."""
+
+_BEGIN = "<!-- From here to the next mark: made by `make docs` from the tests. -->\n\n"
+_END = "<!-- End of what is made. -->\n"
+
 _MARK = "<!-- Made by `make docs` from the product itself: change that, not this page. -->\n\n"
 
 
@@ -28,10 +35,10 @@ def main(arguments: Sequence[str], docs: Path = DOCS) -> int:
         print("usage: python -m scripts.reference [--check]", file=sys.stderr)
         return 2
     stale = 0
-    for name, make in PAGES.items():
+    for name in (*PAGES, *PARTS):
         path = docs / name
-        made = _MARK + make()
         kept = path.read_text(encoding="utf-8") if path.exists() else ""
+        made = _MARK + PAGES[name]() if name in PAGES else _with_part(kept, PARTS[name]())
         if made == kept:
             continue
         if arguments:
@@ -43,6 +50,15 @@ def main(arguments: Sequence[str], docs: Path = DOCS) -> int:
     if stale:
         print("These pages are not current: run `make docs`.", file=sys.stderr)
     return 1 if stale else 0
+
+
+def _with_part(page: str, part: str) -> str:
+    """A page with its part made anew. Raises `LookupError` where the marks are not there."""
+    before, begin, rest = page.partition(_BEGIN)
+    _, end, after = rest.partition(_END)
+    if not end:
+        raise LookupError("the page has not both marks around the part that is made")
+    return before + begin + part + end + after
 
 
 def _difference(kept: str, made: str, name: str) -> list[str]:

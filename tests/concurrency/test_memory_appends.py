@@ -84,7 +84,7 @@ def test_appends_up_to_the_limit_never_pass_it(pool: ProcessPoolExecutor, acme: 
     assert len(check_history(reader)) == 11
 
 
-def test_o22_a_write_is_seen_at_once_by_every_read_from_another_process(
+def test_o68_a_write_is_seen_at_once_by_every_read_from_another_process(
     pool: ProcessPoolExecutor, acme: Database
 ) -> None:
     """Under the same identity and the default scope; each read is of its own process."""
@@ -117,7 +117,7 @@ def test_o22_a_write_is_seen_at_once_by_every_read_from_another_process(
         assert [item["content_sha256"] for item in sections["items"]] == [sha256]
 
 
-def test_o22_an_append_inside_a_batch_reads_its_own_writes(acme: Database) -> None:
+def test_o20_an_append_inside_a_batch_reads_its_own_writes(acme: Database) -> None:
     conn = acme.connect(WRITER)
     item = {"op": "profile.append", "namespace": "dev", **{"user_id": "u1", "label": "k"}}
     items = [{**item, "addition": str(number)} for number in range(3)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 from dataclasses import fields
@@ -12,7 +13,7 @@ import pytest
 
 from loom.app.errors import ERRORS
 from loom.settings import Settings, variable
-from scripts.reference.__main__ import PAGES, main
+from scripts.reference.__main__ import PAGES, PARTS, main
 from scripts.reference.errors import errors_page
 from scripts.reference.markdown import prose
 from scripts.reference.settings import ELSEWHERE, settings_page
@@ -28,12 +29,14 @@ _FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 @pytest.fixture
 def docs(tmp_path: Path) -> Path:
     """A folder with the pages as they are made now."""
+    for name in PARTS:
+        shutil.copy(ROOT / "docs" / name, tmp_path)
     assert main([], tmp_path) == 0
     return tmp_path
 
 
 def test_what_was_just_made_is_current(docs: Path) -> None:
-    assert {path.name for path in docs.iterdir()} == set(PAGES)
+    assert {path.name for path in docs.iterdir()} == {*PAGES, *PARTS}
     assert main(["--check"], docs) == 0
 
 

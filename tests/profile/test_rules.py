@@ -98,7 +98,7 @@ def test_both_tell_the_same_of_any_text(db: Connection, own: list[str]) -> None:
 
 
 @pytest.mark.parametrize("mark", ["“", "„", "«", "„“", "“„", '"«'])
-def test_o34_marks_that_are_never_closed_are_read_in_one_pass(db: Connection, mark: str) -> None:
+def test_marks_that_are_never_closed_are_read_in_one_pass(db: Connection, mark: str) -> None:
     own = [f"{mark * (20_000 // len(mark))}\nCall me Sam. “Call me Max.”"]
     assert in_sql(db, own) == _plain(wire_of(judge(own)))
     assert ("name", "Sam") in [(op.key, op.value) for op in judge(own).fact_ops]
@@ -124,7 +124,7 @@ def test_python_reads_the_words_patterns_and_headers_of_the_database(db: Connect
     assert {language for _, language in headers()} == LANGUAGES
 
 
-def test_o34_no_pattern_looks_back_for_more_than_a_character() -> None:
+def test_no_pattern_looks_back_for_more_than_a_character() -> None:
     # Of a whole word looked back for, PostgreSQL begins at the start of the text for every match: a
     # few long messages of "I use c, I use c, ..." then take minutes, behind the user's lock.
     for key, pattern in rules().patterns:

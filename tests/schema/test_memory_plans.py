@@ -164,7 +164,7 @@ CASES: list[tuple[str, Answer, int]] = [
 @pytest.mark.parametrize(
     ("op", "own", "most"), CASES, ids=[f"{op}-{number}" for number, (op, _, _) in enumerate(CASES)]
 )
-def test_an_operation_fetches_the_rows_it_is_about(
+def test_o12_an_operation_fetches_the_rows_it_is_about(
     crowd: tuple[Connection, Token], op: str, own: Answer, most: int
 ) -> None:
     conn, token = crowd
@@ -191,7 +191,7 @@ def test_an_operation_fetches_the_rows_it_is_about(
         ("profile.append", {"label": "new", "addition": "more"}, 8),
     ],
 )
-def test_a_user_of_many_rows_pays_for_those_it_is_about(
+def test_o12_a_user_of_many_rows_pays_for_those_it_is_about(
     crowd: tuple[Connection, Token], op: str, own: Answer, most: int
 ) -> None:
     conn, token = crowd
@@ -212,7 +212,7 @@ def test_a_user_of_many_rows_pays_for_those_it_is_about(
         ("working_memory.render", {"layered": True}, 2),
     ],
 )
-def test_one_agent_of_many_pays_for_its_own_blocks(
+def test_o12_one_agent_of_many_pays_for_its_own_blocks(
     crowd: tuple[Connection, Token], op: str, own: Answer, most: int
 ) -> None:
     """Agents without users all share the user -."""

@@ -78,7 +78,7 @@ def _fetched(db: Connection, table: str) -> int:
         ("working_memory.render", {"layered": True}, 2),
     ],
 )
-def test_an_operation_fetches_the_block_it_is_about(
+def test_o12_an_operation_fetches_the_block_it_is_about(
     crowd: tuple[Connection, Token], op: str, request_: dict[str, Any], most: int
 ) -> None:
     conn, token = crowd

@@ -115,7 +115,7 @@ def test_a_gateway_session_with_shadows_needs_a_token(
     assert call(gateway, token, "working_memory.get")["content"] == "of mine"
 
 
-def test_a_write_goes_to_the_table_and_not_to_its_shadow(
+def test_o67_a_write_goes_to_the_table_and_not_to_its_shadow(
     database: Database, operator: Connection
 ) -> None:
     service = database.connect(SERVICE)
@@ -126,7 +126,7 @@ def test_a_write_goes_to_the_table_and_not_to_its_shadow(
     assert stored.fetchall() == [("of mine\nmore",)]
 
 
-def test_a_clients_code_never_runs_with_the_rights_of_an_operation(
+def test_o67_a_clients_code_never_runs_with_the_rights_of_an_operation(
     database: Database, operator: Connection
 ) -> None:
     """A cast, a default or an operator of the client's may run before a call, as the client."""

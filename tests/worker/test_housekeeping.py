@@ -144,7 +144,7 @@ def test_stored_answers_whose_day_is_over_go_too(
     assert conn.execute("select count(*) from loom.idempotency").fetchone() == (0,)
 
 
-def test_a_user_who_is_being_written_is_passed_over_and_done_later(
+def test_o77_a_user_who_is_being_written_is_passed_over_and_done_later(
     database: Database, stopped: tuple[Connection, Clock]
 ) -> None:
     conn, clock = stopped
@@ -161,7 +161,7 @@ def test_a_user_who_is_being_written_is_passed_over_and_done_later(
     assert keys(conn) == ["u2 new"]
 
 
-def test_an_erasure_under_way_is_not_waited_for(
+def test_o77_an_erasure_under_way_is_not_waited_for(
     database: Database, stopped: tuple[Connection, Clock]
 ) -> None:
     conn, clock = stopped
@@ -176,7 +176,7 @@ def test_an_erasure_under_way_is_not_waited_for(
     assert one_round(database) == 0
 
 
-def test_many_users_and_rows_go_in_one_round_a_commit_a_user(
+def test_o77_many_users_and_rows_go_in_one_round_a_commit_a_user(
     database: Database,
     stopped: tuple[Connection, Clock],
     monkeypatch: pytest.MonkeyPatch,

@@ -224,7 +224,7 @@ def test_o56_a_long_day_is_woven_in_pieces_until_nothing_is_left(loft: Loft) -> 
         pytest.param(server_error(503), "MODEL_UNAVAILABLE", 5, 0, id="503"),
     ],
 )
-def test_o13_a_failure_changes_nothing_and_is_waited_for(
+def test_o53_a_failure_changes_nothing_and_is_waited_for(
     loft: Loft, step: Step, code: str, wait: float, attempts: int
 ) -> None:
     loft.add("kept")
@@ -262,7 +262,7 @@ def test_o53_a_weaving_takes_users_as_wholes_and_turns_never_stay(loft: Loft, us
     assert parts[-1]["agent"] == "-"
 
 
-def test_o13_a_user_whose_turns_make_the_model_fail_keeps_nobody_else_waiting(loft: Loft) -> None:
+def test_o56_a_user_whose_turns_make_the_model_fail_keeps_nobody_else_waiting(loft: Loft) -> None:
     loft.add("own of u1", userId="u1", agent="a")
     for user in ("u1", "u2"):
         loft.turn(f"turn of {user}", userId=user, agent="a")

@@ -89,7 +89,7 @@ def test_a_schema_of_the_subset_is_answered_as_it_was_sent(db: Connection, name:
     REFUSED,
     ids=[f"{n}-{case[1]}"[:60] for n, case in enumerate(REFUSED)],
 )
-def test_any_other_is_refused_with_its_place_and_why(
+def test_o25_any_other_is_refused_with_its_place_and_why(
     db: Connection, wrong: Any, path: str, reason: str
 ) -> None:
     with refused(db, "LM405") as refusal:

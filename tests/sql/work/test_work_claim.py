@@ -204,7 +204,7 @@ def test_a_fact_that_goes_while_one_comes_is_no_deletion(db: Connection, clock: 
     _due_in(db, clock, 600)
 
 
-def test_o13_a_deletion_skips_the_cooldown_once(db: Connection, clock: Clock) -> None:
+def test_o31_a_deletion_skips_the_cooldown_once(db: Connection, clock: Clock) -> None:
     """Else each edit that a build comes too late for would cost the next call at once."""
     for key in ("a", "b", "c"):
         _likes(db, key, memory_key=key)
