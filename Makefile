@@ -47,7 +47,7 @@ test-model: $(MODEL_INSTALLED) ## Run the worker against a real, small model (in
 	$(PYTEST) -m slow tests/e2e $(ARGS)
 
 .PHONY: fuzz
-fuzz: $(INSTALLED) ## Send hostile requests at length, by HTTP and SQL (ten minutes)
+fuzz: $(INSTALLED) ## Send hostile requests at length, and look for leaks (half an hour)
 	$(PYTEST) -m slow tests/fuzz $(ARGS)
 
 .PHONY: demo
@@ -125,7 +125,7 @@ types: $(INSTALLED)
 	    --cache-dir ../../.mypy_cache -p loom -p tests -p scripts.reference -p bench
 
 .PHONY: docs
-docs: $(INSTALLED) ## Make the generated pages: operations, errors, settings
+docs: $(INSTALLED) ## Make the generated pages: operations, errors, settings, the table of reports
 	$(BIN)/python -m scripts.reference
 
 .PHONY: docs-check

@@ -233,4 +233,4 @@ grant execute on function loom.embedding_model_add(jsonb), loom.embedding_model_
 
 -- Operators read views, which show no text of a user; nobody else does.
 grant select on loom.v_locks, loom.v_user_rows, loom.v_due, loom.v_backoff, loom.v_builds, loom.v_usage,
-  loom.v_user_profile_tasks to loom_operator;
+  loom.v_user_profile_tasks, loom.v_full to loom_operator;

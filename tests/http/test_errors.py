@@ -274,6 +274,7 @@ def test_o8_a_refusal_is_logged_at_info_without_a_trace_and_counted(
     ]
     assert line["level"] == "info"
     assert (line["op"], line["code"], line["status"]) == ("working_memory.set", "STALE_WRITE", 409)
+    assert response.json()["detail"]["hint"]
     assert line["ms"] > 0
     assert "frames" not in line
     assert _refusals(api) == before + 1

@@ -43,7 +43,8 @@ def _fill(conn: Connection, org: str, user: str) -> dict[str, Any]:
     """Rows of a user in every plane, their texts with the canary; the locked row's receipt."""
     where = {"org": org, "namespace": "n", "user_id": user}
     own = {**where, "agent": CANARY, "session_id": CANARY}
-    operate(conn, "working_memory.set", **own, run_id=CANARY, block_key=CANARY, content=CANARY)
+    full = {"block_key": CANARY, "content": CANARY, "char_limit": len(CANARY)}
+    operate(conn, "working_memory.set", **own, run_id=CANARY, **full)
     operate(conn, "memory.set", **own, memory_key=CANARY, value={CANARY: [CANARY]}, tags=[CANARY])
     operate(conn, "memory.set", **own, memory_key=CANARY, value="shorter")
     operate(conn, "memory.set", **own, memory_key="gone", value=CANARY)
@@ -116,7 +117,7 @@ def _fail(conn: Connection, lease: Any, outcome: str, error: str) -> None:
 
 def test_operators_read_the_views_and_no_other_client_does(db: Connection) -> None:
     assert _views(db) == [
-        *("v_backoff", "v_builds", "v_due", "v_locks", "v_usage"),
+        *("v_backoff", "v_builds", "v_due", "v_full", "v_locks", "v_usage"),
         *("v_user_profile_tasks", "v_user_rows"),
     ]
     operators = {"loom_operator", "loom_test_operator"}
@@ -388,6 +389,32 @@ def test_who_waits_is_shown_with_until_when_and_why(db: Connection) -> None:
         assert waiting[user]["until"] == due[user]["due_at"]
         assert due[user]["leased_until"] is None
     assert waiting["cut"]["until"] > waiting["failed"]["until"]
+
+
+def test_o5_where_writes_are_refused_for_want_of_room_is_shown(db: Connection) -> None:
+    where = {"org": "acme", "namespace": "n", "user_id": "u-1"}
+    block = {**where, "block_key": "log", "char_limit": 10}
+    operate(db, "working_memory.set", **block, content="12345678")
+    operate(db, "working_memory.set", **{**block, "user_id": "u-2"}, content="1")
+    operate(db, "memory.set", **where, memory_key="roomy", value="x")
+    assert _rows(db, "v_full", org="acme") == []
+    operate(db, "working_memory.append", **where, block_key="log", addition="9", separator="")
+    for _ in range(3):
+        with refused(db, "LM401"):
+            operate(db, "working_memory.append", **where, block_key="log", addition="too long")
+    operate(db, "memory.set", **where, memory_key="k", value="1" * 17, char_limit=20)
+    operate(db, "profile.set", **where, label="l", value="1234", char_limit=6)
+    operate(db, "profile.set", **where, label="m", value="1234", char_limit=6)
+    shown = {row["plane"]: row for row in _rows(db, "v_full", org="acme")}
+    assert {plane: (row["full_rows"], row["fill_ratio"]) for plane, row in shown.items()} == {
+        "working_memory": (1, 0.9),
+        "memory": (1, 0.95),
+        "profile": (2, 1),
+    }
+    assert {row["user_id"] for row in shown.values()} == {"u-1"}
+    operate(db, "working_memory.delete", **where, block_key="log")
+    operate(db, "erasure.request", org="acme", user_id="u-1")
+    assert _rows(db, "v_full", org="acme") == []
 
 
 @pytest.mark.parametrize(

@@ -95,6 +95,26 @@ def test_o29_pending_then_ready_then_stale(db: Connection, clock: Clock) -> None
     assert served(db) == {**ready, "status": "stale"}
 
 
+def test_o25_every_property_is_there_from_the_first_read_on(db: Connection) -> None:
+    """Null while nothing settles it, whatever its type; a change of settings takes none away."""
+    kinds: Answer = {
+        "name": NAME_AND_CITY["name"],
+        "plan": {"type": "string", "description": "What they pay for", "enum": ["free", "pro"]},
+        "visits": {"type": "integer", "description": "How often they came"},
+        "langs": {"type": "array", "items": {"type": "string"}, "description": "What they speak"},
+        "trial": {"type": "boolean", "description": "Whether they try it"},
+    }
+    set_schema(db, kinds)
+    assert served(db)["profile"] == dict.fromkeys(kinds)
+    _likes(db)
+    assert served(db)["profile"] == dict.fromkeys(kinds)
+    build(db, answer={"visits": 3})
+    settled = {**dict.fromkeys(kinds), "visits": 3}
+    assert served(db)["profile"] == settled
+    operate(db, "namespace.update", **PLACE, quiet_minutes=7)
+    assert served(db)["profile"] == settled
+
+
 def test_o26_it_is_served_as_it_was_built_while_stale_under_another_schema(
     db: Connection,
 ) -> None:

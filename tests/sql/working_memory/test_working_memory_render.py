@@ -166,6 +166,22 @@ def test_the_description_never_renders(db: Connection) -> None:
         assert "do not show" not in str(wm(db, "render", format=form))
 
 
+def test_o6_every_write_and_read_of_a_block_says_how_full_it_is(db: Connection) -> None:
+    assert wm(db, "set", content="1234", char_limit=16)["fill_ratio"] == 0.25
+    assert wm(db, "append", addition="56", separator="")["fill_ratio"] == 0.375
+    assert wm(db, "replace", old="56", new="5678")["fill_ratio"] == 0.5
+    assert wm(db, "get")["fill_ratio"] == 0.5
+    assert [item["fill_ratio"] for item in wm(db, "list")["items"]] == [0.5]
+    assert [block["fill_ratio"] for block in wm(db, "render")["blocks"]] == [0.5]
+
+
+def test_o6_a_blocks_own_limit_goes_up_to_the_largest(db: Connection) -> None:
+    assert wm(db, "set", content="x", char_limit=16_384)["char_limit"] == 16_384
+    assert wm(db, "append", addition="y" * 16_382)["fill_ratio"] == 1
+    with refused(db, "LM406"):
+        wm(db, "set", content="x", char_limit=16_385)
+
+
 def test_o6_how_full_a_block_is_stands_beside_the_text_only(db: Connection) -> None:
     wm(db, "set", content="12345", char_limit=7)
     rendered = wm(db, "render")
