@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -57,6 +57,8 @@ class Findings:
 
     answers: Counter[tuple[str, int]] = field(default_factory=Counter)
     wrong: dict[str, str] = field(default_factory=dict)
+    broken: list[Exception] = field(default_factory=list)
+    """What the fuzz itself has met, which hypothesis may take for chance."""
     rounds: int = 0
 
     @property
@@ -169,6 +171,8 @@ def fuzz(
             # begins anew, with the next seed.
             with suppress(Flaky):
                 machine.run(settings=settings)
+            if findings.broken:
+                raise findings.broken[0]
             findings.rounds += 1
     return findings
 
@@ -186,15 +190,21 @@ def _machine(
 
     class Machine(base):  # type: ignore[misc, valid-type]
         def setup(self) -> None:
-            before_each()
+            with _told(findings):
+                before_each()
             self.caller = random.choice(list(callers))
 
         def step(self, input: StepInput) -> StepOutput:
+            with _told(findings):
+                return self.one(input)
+
+        def one(self, input: StepInput) -> StepOutput:
             case = input.case
             name = str(case.operation.definition.raw.get("operationId", case.operation.path))
             op = name.removeprefix(REST)
             caller = self.caller if guard else random.choice(list(callers))
             trail = trails[caller if guard else ""]
+            _settle(case)
             body = _fields(case)
             if body is not None:
                 home = guard.namespaces[caller] if guard else HOME
@@ -223,17 +233,42 @@ def _machine(
     return Machine
 
 
+@contextmanager
+def _told(findings: Findings) -> Iterator[None]:
+    """Keep what goes wrong, on its way to hypothesis."""
+    try:
+        yield
+    except Exception as error:
+        findings.broken.append(error)
+        raise
+
+
 def _fields(case: schemathesis.Case[Any]) -> dict[str, Any] | None:
     """The fields of a request, of its path, its query and its body; None where it is no object."""
     body = {} if isinstance(case.body, NotSet) else case.body
     if not isinstance(body, dict):
         return None
-    fields = {**(case.path_parameters or {}), **(case.query or {}), **body}
-    # Of a list that a link of its own found, schemathesis leaves the choice to the caller.
-    return {
-        name: each.values[0] if isinstance(each, MultiMatch) else each
-        for name, each in fields.items()
-    }
+    return {**(case.path_parameters or {}), **(case.query or {}), **body}
+
+
+def _settle(case: schemathesis.Case[Any]) -> None:
+    """Choose where schemathesis leaves a choice, in every part of a request."""
+    for part in (case.path_parameters, case.query, case.headers, case.cookies):
+        for name in list(part or ()):
+            part[name] = _settled(part[name])
+    if not isinstance(case.body, NotSet):
+        case.body = _settled(case.body)
+
+
+def _settled(value: Any) -> Any:
+    """A value where, of a list that a link of its own found, schemathesis leaves the choice."""
+    if isinstance(value, MultiMatch):
+        return _settled(value.values[0])
+    if isinstance(value, dict):
+        return {name: _settled(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_settled(each) for each in value]
+    return value
 
 
 def _put(case: schemathesis.Case[Any], fields: dict[str, Any]) -> None:

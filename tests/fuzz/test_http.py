@@ -126,6 +126,17 @@ def test_what_is_planted_is_found_and_nothing_else(database: Database) -> None:
     assert ops <= {*PLANTED, "batch"}, findings.report()  # a batch answers its items' errors
 
 
+def test_what_breaks_the_fuzz_itself_is_not_taken_for_chance(open_api: Api) -> None:
+    calls = iter(range(100))
+
+    def breaks_once() -> None:
+        if next(calls) == 1:
+            raise LookupError("once")
+
+    with pytest.raises(LookupError, match="once"):
+        fuzz(open_api.url, {"open": None}, count=200, seed=SEED, before_each=breaks_once)
+
+
 def test_every_sentence_of_the_error_table_counts_as_ours() -> None:
     assert NOT_VALID in sentences()
     assert len(sentences()) > 10
