@@ -273,7 +273,7 @@ def _settled(value: Any) -> Any:
 
 def _put(case: schemathesis.Case[Any], fields: dict[str, Any]) -> None:
     """Put the fields of a request where its route takes them."""
-    rest = dict(fields)
+    rest: dict[str, Any] = _settled(fields)
     for name in case.path_parameters or ():
         case.path_parameters[name] = rest.pop(name, case.path_parameters[name])
     if isinstance(case.body, NotSet):
