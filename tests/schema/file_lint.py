@@ -73,17 +73,23 @@ def file_length(tree: SqlTree) -> Iterator[Finding]:
 
 
 def header_in_full(tree: SqlTree) -> Iterator[Finding]:
-    """The header states language, volatility and path: re-creating drops what it leaves out."""
+    """The header states language and volatility: re-creating drops what it leaves out.
+
+    The path is stated where a client or a trigger enters, and nowhere else.
+    """
     for script in tree.all_functions:
         match = _HEADER.match(without_comments(script.text))
         header = match[1] if match else ""
+        entered = re.search(r"\bsecurity definer\b|\breturns trigger\b", header)
         for wanted, pattern in (
             ("language", r"\blanguage (?:plpgsql|sql)\b"),
             ("volatility", r"\b(?:immutable|stable|volatile)\b"),
-            ("search path", r"\bset search_path = loom, pg_temp\b"),
+            *((("search path", r"\bset search_path = loom, pg_temp\b"),) if entered else ()),
         ):
             if not re.search(pattern, header):
                 yield Finding("header_in_full", script.path, f"does not state its {wanted}")
+        if not entered and "search_path" in header:
+            yield Finding("header_in_full", script.path, "pins the path that its callers have pinned")
 
 
 def lower_case(tree: SqlTree) -> Iterator[Finding]:

@@ -25,8 +25,14 @@ as $$ begin return clock_timestamp(); end $$;
 # run by a superuser in a transaction that is rolled back.
 PLANTS: dict[str, list[tuple[str, str]]] = {
     "search_path_pinned": [
-        (_PLANTED_FUNCTION.format(attributes=""), "loom._now()"),
-        (_PLANTED_FUNCTION.format(attributes="set search_path = loom, public"), "loom._now()"),
+        (_PLANTED_FUNCTION.format(attributes="security definer"), "loom._now()"),
+        (
+            _PLANTED_FUNCTION.format(attributes="security definer set search_path = loom, public"),
+            "loom._now()",
+        ),
+        ("alter function loom._ring() set search_path = loom, pg_temp", "loom._ring()"),
+        ("grant execute on function loom._ring() to loom_writer", "loom._ring()"),
+        ("alter function loom.tg_memory__text_insert() reset all", "loom.tg_memory__text_insert()"),
     ],
     "undeclared_function": [
         ("create function loom.planted() returns integer language sql return 1", "loom.planted()"),
@@ -233,6 +239,12 @@ ELSEWHERE = [
     ("header_in_full", _LIST, "language plpgsql", "-- language plpgsql\n"),
     ("header_in_full", _LIST, "volatile", ""),
     ("header_in_full", _LIST, "set search_path = loom, pg_temp\n", ""),
+    (
+        "header_in_full",
+        "functions/internal/_now.sql",
+        "volatile\n",
+        "volatile\nset search_path = loom, pg_temp\n",
+    ),
     (
         "times_by_ts",
         _LIST,

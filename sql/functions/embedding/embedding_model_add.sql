@@ -1,6 +1,7 @@
 create or replace function loom.embedding_model_add(p_request jsonb) returns jsonb
 language plpgsql volatile security definer
 set search_path = loom, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_request jsonb := loom._check_fields(p_request, '{model,dimension}');

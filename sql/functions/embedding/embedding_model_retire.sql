@@ -1,6 +1,7 @@
 create or replace function loom.embedding_model_retire(p_request jsonb) returns jsonb
 language plpgsql volatile security definer
 set search_path = loom, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_name text := loom._required_identifier(loom._check_fields(p_request, '{model}'), 'model');

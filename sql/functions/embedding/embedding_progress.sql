@@ -1,6 +1,7 @@
 create or replace function loom.embedding_progress() returns jsonb
 language plpgsql stable security definer
 set search_path = loom, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 begin
   return loom._embedding_models();

@@ -1,6 +1,5 @@
 create or replace function loom._about_user(p_caller loom.caller, p_query text) returns boolean
 language plpgsql volatile
-set search_path = loom, pg_temp
 set plan_cache_mode = force_generic_plan
 as $$
 declare

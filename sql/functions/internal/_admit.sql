@@ -1,12 +1,12 @@
-create or replace function loom._admit(p_op text, p_request jsonb) returns loom.caller
+create or replace function loom._admit(p_op text, p_request jsonb, p_audited boolean) returns loom.caller
 language plpgsql volatile
-set search_path = loom, pg_temp
 as $$
 declare
   v_op loom.operation;
   v_caller loom.caller;
   v_grant jsonb;
   v_org text;
+  v_locked boolean;
 begin
   select * into v_op from loom.operation where op = p_op;
   -- loom_gateway can call nothing but loom.call, so a `_caller` in its requests is loom.call's word.
@@ -24,29 +24,16 @@ begin
   end if;
   v_org := set_config('loom.org', v_org, true);
   v_grant := coalesce(v_grant, loom._service_grant(v_org));
-  if v_org <> v_grant ->> 'org' then
-    raise exception using errcode = 'LM302', message = 'The caller may not do this.',
-      detail = jsonb_build_object('reason', 'org is not the token''s')::text,
-      hint = 'A token reaches only its own org.';
+  v_caller := loom._reach(v_op, v_grant, v_org, p_request);
+  if p_audited and v_caller.actor = 'open' and v_op.role = 'admin' then
+    perform loom._audit(v_org, 'open', v_caller.called_at, 'open_mode.admin', jsonb_build_object('op', p_op));
   end if;
-  if loom._role_rank(v_grant ->> 'role') < loom._role_rank(v_op.role) then
-    raise exception using errcode = 'LM302', message = 'The caller may not do this.',
-      detail = jsonb_build_object('reason', 'role', 'needed', v_op.role)::text,
-      hint = 'The operation needs a higher role.';
-  end if;
-  v_caller.called_at := loom._now();
-  v_caller.actor := v_grant ->> 'actor';
-  v_caller.is_admin := v_grant ->> 'role' = 'admin';
-  v_caller.org := v_org;
-  v_caller := loom._reach(v_caller, v_op, v_grant, p_request);
-  if v_op.mode = 'write' and v_op.takes_user then
-    perform loom._user_lock(v_op.user_lock, loom._user_lock_key(v_org, v_caller.user_id));
-  end if;
-  if v_op.mode = 'write' and v_caller.namespace is not null then
+  if v_op.mode = 'write' then
+    v_locked := v_op.takes_user and loom._user_locked(v_op.user_lock, loom._user_lock_key(v_org, v_caller.user_id));
     v_caller.namespace := loom._ensure_namespace(v_caller);
   end if;
   return v_caller;
 end
 $$;
-comment on function loom._admit(text, jsonb) is
-  'Refuses unknown fields, checks who calls and what it may reach, sets the transaction-local org that row-level security tests, takes the user''s shared lock for a write, and makes the namespace at its first write. Returns the checked identity. Errors: LM001, LM003, LM302, LM406.';
+comment on function loom._admit(text, jsonb, boolean) is
+  'Refuses unknown fields, checks who calls and what it may reach, sets the transaction-local org that row-level security tests, takes the user''s lock for a write, and makes the namespace at its first write. An admin''s call in open mode is audited where p_audited. Returns the checked identity. Errors: LM001, LM003, LM302, LM406.';

@@ -2,7 +2,6 @@ create or replace function loom._answer_places(
   p_op text, p_request jsonb, p_caller loom.caller, p_answer jsonb
 ) returns setof loom.answer_place
 language plpgsql stable rows 5
-set search_path = loom, pg_temp
 as $$
 declare
   v_namespace text := coalesce(p_caller.bound_namespace, p_request -> '_caller' ->> 'default_namespace', '');

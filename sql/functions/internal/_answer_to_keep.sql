@@ -1,6 +1,5 @@
 create or replace function loom._answer_to_keep(p_op text, p_answer jsonb) returns jsonb
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 begin
   if p_op = 'token.mint' then

@@ -1,6 +1,5 @@
 create or replace function loom._any_lexeme(p_lexemes text[]) returns tsquery
 language plpgsql immutable strict parallel safe
-set search_path = loom, pg_temp
 as $$
 declare
   v_lexeme text;

@@ -1,6 +1,5 @@
 create or replace function loom._any_term(p_terms tsquery[]) returns tsquery
 language plpgsql immutable strict parallel safe
-set search_path = loom, pg_temp
 as $$
 declare
   v_any tsquery := p_terms[1];

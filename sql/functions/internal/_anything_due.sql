@@ -1,7 +1,5 @@
 create or replace function loom._anything_due(p_kind loom.work_kind, p_since timestamptz, p_at timestamptz) returns boolean
 language plpgsql stable
-set search_path = loom, pg_temp
-set plan_cache_mode = force_generic_plan
 as $$
 declare
   -- A minute more: a write that was under way then has told its time, but was not seen yet.

@@ -1,7 +1,5 @@
 create or replace function loom._attribute_tags(p_tags text[], p_leaves text[]) returns text[]
 language plpgsql volatile
-set search_path = loom, pg_temp
-set plan_cache_mode = force_generic_plan
 as $$
 declare
   -- Split at all that is no letter, digit or combining mark: one pass, in half the time that naming the

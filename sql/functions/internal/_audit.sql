@@ -1,7 +1,6 @@
 create or replace function loom._audit(p_org text, p_actor text, p_at timestamptz, p_action text, p_subject jsonb)
 returns void
 language plpgsql volatile
-set search_path = loom, pg_temp
 as $$
 begin
   insert into loom.audit (org, at, actor, action, subject)

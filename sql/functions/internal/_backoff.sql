@@ -1,6 +1,5 @@
 create or replace function loom._backoff(p_kind loom.work_kind, p_attempts integer) returns interval
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 begin
   -- Past 30 doublings any base is over any cap.

@@ -1,6 +1,5 @@
 create or replace function loom._batch_item(p_item jsonb) returns jsonb
 language plpgsql volatile
-set search_path = loom, pg_temp
 as $$
 begin
   perform from loom.operation where op = p_item ->> 'op' and not batchable;

@@ -1,6 +1,5 @@
 create or replace function loom._batch_items(p_request jsonb, p_caller loom.caller) returns jsonb[]
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 declare
   v_requests jsonb := p_request -> 'requests';

@@ -1,6 +1,5 @@
 create or replace function loom._batch_locks(p_items jsonb[], p_caller loom.caller) returns void
 language plpgsql volatile
-set search_path = loom, pg_temp
 as $$
 declare
   v_user text := coalesce(p_caller.bound_user, '-');

@@ -1,6 +1,5 @@
 create or replace function loom._batch_org(p_request jsonb) returns text
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 as $$
 declare
   v_item jsonb := jsonb_path_query_first(p_request, 'strict $.requests[*] ? (@.org <> null)', '{}', true);

@@ -1,6 +1,5 @@
 create or replace function loom._batch_try(p_item jsonb) returns jsonb
 language plpgsql volatile
-set search_path = loom, pg_temp
 as $$
 declare
   v_state text;

@@ -1,6 +1,5 @@
 create or replace function loom._bind_agents(p_request jsonb) returns text[]
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 as $$
 declare
   v_value jsonb := coalesce(p_request -> 'agents', 'null');

@@ -1,6 +1,5 @@
 create or replace function loom._bind_check(p_request jsonb) returns void
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 declare
   v_loom_id uuid := loom._uuid(p_request, 'loomId');

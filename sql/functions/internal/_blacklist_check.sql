@@ -1,6 +1,5 @@
 create or replace function loom._blacklist_check(p_caller loom.caller, p_texts text[]) returns boolean
 language plpgsql volatile
-set search_path = loom, pg_temp
 as $$
 declare
   v_hit loom.blacklist := loom._blacklist_hit(p_caller, p_texts);

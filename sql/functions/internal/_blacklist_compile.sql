@@ -1,6 +1,5 @@
 create or replace function loom._blacklist_compile(p_org text, p_namespace text) returns void
 language plpgsql volatile
-set search_path = loom, pg_temp
 as $$
 declare
   v_alternation text;

@@ -1,7 +1,5 @@
 create or replace function loom._blacklist_hit(p_caller loom.caller, p_texts text[]) returns loom.blacklist
 language plpgsql volatile
-set search_path = loom, pg_temp
-set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_scope loom.blacklist_scope;

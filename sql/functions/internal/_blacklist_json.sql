@@ -1,6 +1,5 @@
 create or replace function loom._blacklist_json(p_entry loom.blacklist) returns jsonb
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 begin
   return jsonb_build_object('blacklist_id', p_entry.blacklist_id, 'org', p_entry.org,

@@ -1,6 +1,5 @@
 create or replace function loom._blacklist_namespace(p_caller loom.caller, p_request jsonb) returns text
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 begin
   if coalesce(loom._choice(p_request, 'scope', '{namespace,org}'), 'namespace') = 'namespace' then

@@ -1,6 +1,5 @@
 create or replace function loom._blacklist_regex(p_entry loom.blacklist) returns text
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 begin
   if p_entry.pattern_type = 'regex' then

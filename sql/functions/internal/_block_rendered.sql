@@ -1,6 +1,5 @@
 create or replace function loom._block_rendered(p_block_key text, p_content text, p_format text) returns text
 language plpgsql immutable strict parallel safe
-set search_path = loom, pg_temp
 as $$
 declare
   v_fence text;

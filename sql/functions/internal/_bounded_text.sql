@@ -1,19 +1,7 @@
-create or replace function loom._bounded_text(p_request jsonb, p_field text, p_most integer)
-returns text
-language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
+create or replace function loom._bounded_text(p_request jsonb, p_field text, p_most integer) returns text
+language sql immutable parallel safe
 as $$
-declare
-  v_text text := loom._text(p_request, p_field);
-  v_length integer := char_length(v_text);
-begin
-  if v_length > p_most then
-    raise exception using errcode = 'LM406', message = 'A part of the request is over its limit.',
-      detail = jsonb_build_object('what', p_field, 'limit', p_most, 'value', v_length)::text,
-      hint = 'Shorten it to the limit.';
-  end if;
-  return v_text;
-end
+  select case when jsonb_typeof(p_request -> p_field) <> 'null' then loom._bounded_text_given(p_request, p_field, p_most) end
 $$;
 comment on function loom._bounded_text(jsonb, text, integer) is
   'An optional text field of at most p_most code points; LM406 when longer.';

@@ -1,7 +1,6 @@
 create or replace function loom._build_behind(p_build loom.build, p_state loom.user_state, p_sha256 text)
 returns boolean
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 begin
   -- For a user with no facts and no row to replace nothing is written.

@@ -1,7 +1,6 @@
 create or replace function loom._build_built(p_new loom.build, p_leased loom.build, p_sources jsonb, p_at timestamptz)
 returns loom.build
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 begin
   p_new.built_at := p_at;

@@ -2,8 +2,6 @@ create or replace function loom._build_due(
   p_org text, p_namespace text, p_kind text, p_rev bigint, p_model_calls boolean, p_at timestamptz
 ) returns setof text
 language plpgsql volatile rows 200
-set search_path = loom, pg_temp
-set plan_cache_mode = force_generic_plan
 as $$
 begin
   if p_model_calls then

@@ -3,8 +3,6 @@ create or replace function loom._build_end(
   p_outcome text, p_reason text, p_at timestamptz
 ) returns jsonb
 language plpgsql volatile
-set search_path = loom, pg_temp
-set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_state loom.user_state;

@@ -3,7 +3,6 @@ create or replace function loom._build_failed(
   p_retry_seconds integer, p_at timestamptz
 ) returns loom.build
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 declare
   v_build loom.build := loom._build_unlease(p_leased);

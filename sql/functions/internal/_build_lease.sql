@@ -2,8 +2,6 @@ create or replace function loom._build_lease(
   p_schema loom.profile_schema, p_kind loom.work_kind, p_user_id text, p_at timestamptz
 ) returns loom.work_lease
 language plpgsql volatile
-set search_path = loom, pg_temp
-set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_build loom.build;

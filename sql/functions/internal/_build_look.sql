@@ -2,7 +2,6 @@ create or replace function loom._build_look(
   p_build loom.build, p_state loom.user_state, p_kind loom.work_kind, p_schema loom.profile_schema, p_at timestamptz
 ) returns loom.build
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 declare
   v_cooled_at timestamptz;

@@ -1,7 +1,6 @@
 create or replace function loom._build_new(p_state loom.user_state, p_kind text, p_schema loom.profile_schema)
 returns loom.build
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 declare
   v_new loom.build;

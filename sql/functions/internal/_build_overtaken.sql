@@ -2,8 +2,6 @@ create or replace function loom._build_overtaken(
   p_build loom.build, p_kind loom.work_kind, p_schema loom.profile_schema
 ) returns text
 language plpgsql volatile
-set search_path = loom, pg_temp
-set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_epoch bigint;

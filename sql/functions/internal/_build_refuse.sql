@@ -2,7 +2,6 @@ create or replace function loom._build_refuse(
   p_build loom.build, p_kind loom.work_kind, p_code text, p_lock_until timestamptz, p_at timestamptz
 ) returns loom.build
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 begin
   p_build.refused := p_code;

@@ -2,7 +2,6 @@ create or replace function loom._build_rings(
   p_old loom.build, p_new loom.build, p_kind loom.work_kind, p_schema loom.profile_schema, p_at timestamptz
 ) returns void
 language plpgsql volatile
-set search_path = loom, pg_temp
 as $$
 begin
   if p_kind.enabled and p_new.due_at <= p_at and (p_old.due_at <= p_at) is not true and (p_schema.wait_until > p_at) is not true

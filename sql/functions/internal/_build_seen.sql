@@ -1,7 +1,6 @@
 create or replace function loom._build_seen(p_build loom.build, p_schema loom.profile_schema, p_at timestamptz)
 returns loom.build
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 begin
   if p_build.schema_rev <> p_schema.schema_rev or p_build.refused_until <= p_at then

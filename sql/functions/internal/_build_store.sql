@@ -1,7 +1,5 @@
 create or replace function loom._build_store(p_build loom.build) returns void
 language plpgsql volatile
-set search_path = loom, pg_temp
-set plan_cache_mode = force_generic_plan
 as $$
 begin
   update loom.build

@@ -2,7 +2,6 @@ create or replace function loom._build_tried(
   p_build loom.build, p_leased loom.build, p_state loom.user_state, p_kind loom.work_kind, p_at timestamptz
 ) returns loom.build
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 begin
   p_build.tried_at := p_at;

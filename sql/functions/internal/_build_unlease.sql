@@ -1,6 +1,5 @@
 create or replace function loom._build_unlease(p_build loom.build) returns loom.build
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 begin
   p_build.lease_id := null;

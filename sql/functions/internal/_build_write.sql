@@ -2,8 +2,6 @@ create or replace function loom._build_write(
   p_leased loom.build, p_kind loom.work_kind, p_schema loom.profile_schema, p_value jsonb, p_sources jsonb, p_at timestamptz
 ) returns jsonb
 language plpgsql volatile
-set search_path = loom, pg_temp
-set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_build loom.build := loom._build_unlease(p_leased);

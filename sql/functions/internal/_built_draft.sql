@@ -2,7 +2,6 @@ create or replace function loom._built_draft(
   p_row loom.memory, p_build loom.build, p_kind loom.work_kind, p_value jsonb, p_at timestamptz
 ) returns loom.memory
 language plpgsql volatile
-set search_path = loom, pg_temp
 as $$
 declare
   v_new loom.memory := p_row;

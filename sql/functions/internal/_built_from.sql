@@ -1,6 +1,5 @@
 create or replace function loom._built_from(p_row loom.memory, p_source_ids uuid[]) returns void
 language plpgsql volatile
-set search_path = loom, pg_temp
 as $$
 begin
   insert into loom.memory_source (org, source_id, memory_id, version, namespace, user_id)

@@ -1,6 +1,5 @@
 create or replace function loom._built_refusal(p_row loom.memory) returns text
 language plpgsql volatile
-set search_path = loom, pg_temp
 as $$
 declare
   v_caller loom.caller;

@@ -1,7 +1,5 @@
 create or replace function loom._built_row(p_org text, p_namespace text, p_user_id text, p_label text) returns loom.memory
 language plpgsql volatile
-set search_path = loom, pg_temp
-set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_row loom.memory;

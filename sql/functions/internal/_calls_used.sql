@@ -1,6 +1,5 @@
 create or replace function loom._calls_used(p_purpose text, p_model text, p_calls jsonb) returns loom.model_usage[]
 language plpgsql stable
-set search_path = loom, pg_temp
 as $$
 declare
   v_calls loom.model_usage[];

@@ -1,6 +1,5 @@
 create or replace function loom._canonical(p_value jsonb, p_path text, p_depth integer default 1) returns text
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 as $$
 declare
   v_canonical text;

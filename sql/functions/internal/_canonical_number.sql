@@ -1,6 +1,5 @@
 create or replace function loom._canonical_number(p_number numeric, p_path text) returns text
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 as $$
 declare
   v_parts text[];

@@ -1,6 +1,5 @@
 create or replace function loom._census(p_caller loom.caller, p_namespaces text[]) returns void
 language plpgsql volatile
-set search_path = loom, pg_temp
 as $$
 declare
   v_plane loom.erasure_plane;

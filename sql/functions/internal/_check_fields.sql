@@ -1,23 +1,11 @@
 create or replace function loom._check_fields(p_request jsonb, p_accepted text[]) returns jsonb
-language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
+language sql immutable parallel safe
 as $$
-declare
-  v_unknown text;
-begin
-  if p_request is null or jsonb_typeof(p_request) <> 'object' then
-    raise exception using errcode = 'LM001', message = 'The request is not valid.',
-      detail = jsonb_build_object('field', null, 'reason', 'must be a JSON object')::text,
-      hint = 'Send one flat JSON object.';
-  end if;
-  if p_request - p_accepted = '{}' then
-    return p_request;
-  end if;
-  select min(field collate "C") into v_unknown from jsonb_object_keys(p_request - p_accepted) as field;
-  raise exception using errcode = 'LM001', message = 'The request is not valid.',
-    detail = jsonb_build_object('field', left(v_unknown, 200), 'reason', 'is not a field of this operation')::text,
-    hint = 'Remove the field or correct its name.';
-end
+  select case
+    when jsonb_typeof(p_request) is distinct from 'object' or p_request - p_accepted <> '{}'
+      then loom._fields_refused(p_request, p_accepted)
+    else p_request
+  end
 $$;
 comment on function loom._check_fields(jsonb, text[]) is
   'The request, when it is a JSON object of accepted fields; LM001 names the first unknown one.';

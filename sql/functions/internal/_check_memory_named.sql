@@ -1,6 +1,5 @@
 create or replace function loom._check_memory_named(p_key text, p_id uuid) returns boolean
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 as $$
 begin
   if (p_key is null) = (p_id is null) then

@@ -1,6 +1,5 @@
 create or replace function loom._check_strings(p_value jsonb, p_field text) returns boolean
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 as $$
 begin
   if jsonb_typeof(p_value) <> 'array'

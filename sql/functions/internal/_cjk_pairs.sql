@@ -1,6 +1,5 @@
 create or replace function loom._cjk_pairs(p_runs text[]) returns text[]
 language plpgsql immutable strict parallel safe
-set search_path = loom, pg_temp
 as $$
 begin
   -- A run of one character is its own pair. The number is bounded, since a row's lexemes must fit into a megabyte.

@@ -1,6 +1,5 @@
 create or replace function loom._cjk_runs(p_text text) returns text[]
 language plpgsql immutable strict parallel safe
-set search_path = loom, pg_temp
 as $$
 begin
   return array(

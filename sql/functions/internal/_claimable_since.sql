@@ -1,7 +1,6 @@
 create or replace function loom._claimable_since(p_schema loom.profile_schema, p_kind text, p_at timestamptz)
 returns timestamptz
 language plpgsql stable
-set search_path = loom, pg_temp
 set plan_cache_mode = force_generic_plan
 as $$
 declare

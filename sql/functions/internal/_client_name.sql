@@ -1,6 +1,5 @@
 create or replace function loom._client_name(p_caller loom.caller) returns text
 language plpgsql volatile
-set search_path = loom, pg_temp
 as $$
 declare
   v_token loom.token;

@@ -1,6 +1,5 @@
 create or replace function loom._clock_text(p_period interval) returns text
 language plpgsql immutable strict parallel safe
-set search_path = loom, pg_temp
 as $$
 declare
   v_seconds integer := extract(epoch from p_period);

@@ -1,6 +1,5 @@
 create or replace function loom._dated(p_row loom.memory) returns timestamptz
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 begin
   return coalesce(p_row.valid_at, p_row.changed_at);

@@ -1,6 +1,5 @@
 create or replace function loom._derived_from(p_row loom.memory, p_at timestamptz) returns uuid[]
 language plpgsql volatile
-set search_path = loom, pg_temp
 as $$
 declare
   v_ids uuid[];

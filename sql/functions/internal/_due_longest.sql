@@ -2,7 +2,6 @@ create or replace function loom._due_longest(
   p_org text, p_namespace text, p_kind text, p_model_calls boolean, p_at timestamptz
 ) returns timestamptz
 language plpgsql stable
-set search_path = loom, pg_temp
 set plan_cache_mode = force_generic_plan
 as $$
 declare

@@ -1,7 +1,5 @@
 create or replace function loom._duplicate_of(p_row loom.memory, p_at timestamptz) returns uuid
 language plpgsql volatile
-set search_path = loom, pg_temp
-set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_oldest uuid;

@@ -1,6 +1,5 @@
 create or replace function loom._ecmascript_layout(p_digits text, p_exponent integer) returns text
 language plpgsql immutable strict parallel safe
-set search_path = loom, pg_temp
 as $$
 declare
   v_count integer := char_length(p_digits);

@@ -1,7 +1,5 @@
 create or replace function loom._embedding_complete(p_model text) returns boolean
 language plpgsql stable
-set search_path = loom, pg_temp
-set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_org text := '';

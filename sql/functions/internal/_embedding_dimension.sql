@@ -1,6 +1,5 @@
 create or replace function loom._embedding_dimension(p_items jsonb, p_dimension integer) returns integer
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 declare
   v_reason text;

@@ -1,6 +1,5 @@
 create or replace function loom._embedding_due_count(p_model text, p_most integer) returns bigint
 language plpgsql stable
-set search_path = loom, pg_temp
 set plan_cache_mode = force_generic_plan
 as $$
 begin

@@ -1,7 +1,5 @@
 create or replace function loom._embedding_held(p_org text, p_model text, p_lease uuid, p_ids uuid[]) returns uuid[]
 language plpgsql volatile
-set search_path = loom, pg_temp
-set plan_cache_mode = force_generic_plan
 as $$
 begin
   -- As every writer under a user, so that an erasure that has begun finds nothing coming back.

@@ -1,6 +1,5 @@
 create or replace function loom._embedding_index(p_model text) returns name
 language plpgsql immutable strict parallel safe
-set search_path = loom, pg_temp
 as $$
 begin
   return 'embedding_hnsw_' || left(md5(p_model), 16);

@@ -2,8 +2,6 @@ create or replace function loom._embedding_lease(
   p_org text, p_model text, p_limit integer, p_lease uuid, p_at timestamptz, p_until timestamptz
 ) returns uuid[]
 language plpgsql volatile
-set search_path = loom, pg_temp
-set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_ids uuid[] := '{}';

@@ -1,7 +1,5 @@
 create or replace function loom._embedding_list(p_rows loom.memory[]) returns void
 language plpgsql volatile
-set search_path = loom, pg_temp
-set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_now timestamptz := loom._now();

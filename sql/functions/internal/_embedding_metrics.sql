@@ -1,6 +1,5 @@
 create or replace function loom._embedding_metrics(p_most integer, p_at timestamptz) returns jsonb
 language plpgsql volatile
-set search_path = loom, pg_temp
 as $$
 declare
   v_due bigint;

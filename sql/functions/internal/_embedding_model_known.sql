@@ -1,7 +1,5 @@
 create or replace function loom._embedding_model_known(p_model text) returns loom.embedding_model
 language plpgsql stable
-set search_path = loom, pg_temp
-set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_model loom.embedding_model;

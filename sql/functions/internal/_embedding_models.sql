@@ -1,6 +1,5 @@
 create or replace function loom._embedding_models() returns jsonb
 language plpgsql stable
-set search_path = loom, pg_temp
 as $$
 begin
   return jsonb_build_object('vectors', to_regclass('loom.embedding') is not null, 'models', coalesce((

@@ -1,7 +1,5 @@
 create or replace function loom._embedding_restart(p_model loom.embedding_model) returns loom.embedding_model
 language plpgsql volatile
-set search_path = loom, pg_temp
-set plan_cache_mode = force_generic_plan
 as $$
 begin
   update loom.embedding_model

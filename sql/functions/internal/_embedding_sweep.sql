@@ -1,8 +1,6 @@
 create or replace function loom._embedding_sweep(p_model loom.embedding_model, p_limit integer, p_at timestamptz)
 returns loom.embedding_model
 language plpgsql volatile
-set search_path = loom, pg_temp
-set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_batch loom.memory_text[];

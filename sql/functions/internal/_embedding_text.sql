@@ -1,6 +1,5 @@
 create or replace function loom._embedding_text(p_row loom.memory) returns text
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 begin
   -- Values are often no more than a word or a number: their key says of what.

@@ -1,6 +1,5 @@
 create or replace function loom._embedding_wait(p_attempts integer, p_at timestamptz) returns timestamptz
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 as $$
 begin
   if p_attempts >= 8 then

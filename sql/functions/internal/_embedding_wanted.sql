@@ -1,7 +1,5 @@
 create or replace function loom._embedding_wanted() returns boolean
 language plpgsql stable
-set search_path = loom, pg_temp
-set plan_cache_mode = force_generic_plan
 as $$
 begin
   return exists (select from loom.embedding_model where state in ('building', 'active'));

@@ -1,12 +1,13 @@
 create or replace function loom._ensure_namespace(p_caller loom.caller) returns text
 language plpgsql volatile
-set search_path = loom, pg_temp
-set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_org text := p_caller.org;
   v_namespace text := p_caller.namespace;
 begin
+  if v_namespace is null then
+    return null;
+  end if;
   perform from loom.namespace where org = v_org and name = v_namespace;
   if found then
     return v_namespace;

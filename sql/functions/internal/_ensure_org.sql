@@ -1,6 +1,5 @@
 create or replace function loom._ensure_org(p_org text, p_actor text, p_at timestamptz) returns uuid
 language plpgsql volatile
-set search_path = loom, pg_temp
 as $$
 declare
   v_org_id uuid;

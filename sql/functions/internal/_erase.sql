@@ -1,7 +1,6 @@
 create or replace function loom._erase(p_plane loom.erasure_plane, p_caller loom.caller, p_namespaces text[])
 returns bigint
 language plpgsql volatile
-set search_path = loom, pg_temp
 as $$
 declare
   v_count bigint;

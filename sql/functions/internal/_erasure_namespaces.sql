@@ -1,6 +1,5 @@
 create or replace function loom._erasure_namespaces(p_caller loom.caller, p_request jsonb) returns text[]
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 declare
   v_value jsonb := coalesce(p_request -> 'namespaces', 'null');

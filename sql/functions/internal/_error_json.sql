@@ -1,6 +1,5 @@
 create or replace function loom._error_json(p_sqlstate text, p_message text, p_detail text, p_hint text) returns jsonb
 language plpgsql stable
-set search_path = loom, pg_temp
 as $$
 declare
   v_error loom.error_code;

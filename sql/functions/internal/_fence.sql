@@ -1,6 +1,5 @@
 create or replace function loom._fence(p_text text) returns text
 language plpgsql immutable strict parallel safe
-set search_path = loom, pg_temp
 as $$
 declare
   v_longest integer := 2;

@@ -1,6 +1,5 @@
 create or replace function loom._first_nonempty(p_first jsonb, p_second jsonb) returns jsonb
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 as $$
 declare
   v_ops jsonb := coalesce(nullif(p_first -> 'fact_ops', 'null'), '[]');

@@ -2,8 +2,6 @@ create or replace function loom._fold_changed(
   p_state loom.user_state, p_change loom.source_change, p_at timestamptz
 ) returns void
 language plpgsql volatile
-set search_path = loom, pg_temp
-set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_kind text := 'profile_consolidation';

@@ -1,6 +1,5 @@
 create or replace function loom._for_the_api() returns boolean
 language plpgsql stable
-set search_path = loom, pg_temp
 as $$
 begin
   if session_user <> 'loom_gateway' then

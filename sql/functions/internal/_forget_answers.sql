@@ -1,6 +1,5 @@
 create or replace function loom._forget_answers(p_row loom.memory, p_derived uuid[]) returns void
 language plpgsql volatile
-set search_path = loom, pg_temp
 as $$
 declare
   v_ids uuid[] := p_row.memory_id || p_derived;

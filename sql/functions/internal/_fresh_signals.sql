@@ -2,7 +2,6 @@ create or replace function loom._fresh_signals(
   p_row loom.user_profile, p_signals jsonb, p_at timestamptz, p_dry_run boolean
 ) returns jsonb
 language plpgsql volatile
-set search_path = loom, pg_temp
 as $$
 declare
   v_ids text[] := array(select distinct signal ->> 'id' from jsonb_array_elements(p_signals) as signal

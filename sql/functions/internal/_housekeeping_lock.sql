@@ -1,6 +1,5 @@
 create or replace function loom._housekeeping_lock(p_row loom.memory) returns boolean
 language plpgsql volatile
-set search_path = loom, pg_temp
 as $$
 begin
   if not pg_try_advisory_xact_lock_shared(loom._user_lock_key(p_row.org, p_row.user_id)) then

@@ -2,7 +2,6 @@ create or replace function loom._idempotency_answer(
   p_caller loom.caller, p_op text, p_key text, p_hash bigint[]
 ) returns jsonb
 language plpgsql volatile
-set search_path = loom, pg_temp
 as $$
 declare
   v_stored loom.idempotency;

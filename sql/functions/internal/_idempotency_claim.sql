@@ -2,7 +2,6 @@ create or replace function loom._idempotency_claim(
   p_caller loom.caller, p_op text, p_key text, p_hash bigint[]
 ) returns boolean
 language plpgsql volatile
-set search_path = loom, pg_temp
 as $$
 declare
   v_org text := p_caller.org;

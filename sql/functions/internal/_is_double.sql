@@ -1,6 +1,5 @@
 create or replace function loom._is_double(p_number numeric) returns boolean
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 as $$
 declare
   v_size numeric := abs(p_number);

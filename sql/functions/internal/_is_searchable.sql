@@ -1,10 +1,7 @@
 create or replace function loom._is_searchable(p_row loom.memory) returns boolean
-language plpgsql immutable
-set search_path = loom, pg_temp
+language sql immutable
 as $$
-begin
-  return p_row.deleted_at is null and p_row.redacted_at is null;
-end
+  select p_row.deleted_at is null and p_row.redacted_at is null
 $$;
 comment on function loom._is_searchable(loom.memory) is
   'Whether a row has text to be found by. A row past its expiry has, until it is removed: a search looks at the time itself.';

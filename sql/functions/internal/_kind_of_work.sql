@@ -1,6 +1,5 @@
 create or replace function loom._kind_of_work(p_kind text) returns loom.work_kind
 language plpgsql stable
-set search_path = loom, pg_temp
 as $$
 declare
   v_kind loom.work_kind;

@@ -1,6 +1,5 @@
 create or replace function loom._labelled(p_tags text[], p_request jsonb) returns text[]
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 as $$
 declare
   v_change jsonb := p_request -> 'tags';

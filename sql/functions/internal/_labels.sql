@@ -1,6 +1,5 @@
 create or replace function loom._labels(p_request jsonb) returns text[]
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 as $$
 declare
   v_value jsonb := p_request -> 'labels';

@@ -1,7 +1,5 @@
 create or replace function loom._lease_enter(p_org text, p_lease_id uuid, p_at timestamptz) returns loom.build
 language plpgsql volatile
-set search_path = loom, pg_temp
-set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_caller loom.caller;

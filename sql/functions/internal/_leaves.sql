@@ -1,6 +1,5 @@
 create or replace function loom._leaves(p_value jsonb) returns text[]
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 as $$
 begin
   case jsonb_typeof(p_value)

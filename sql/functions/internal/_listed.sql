@@ -1,7 +1,6 @@
 create or replace function loom._listed(p_row loom.memory, p_caller loom.caller, p_filter loom.memory_filter)
 returns boolean
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 begin
   return (p_filter.include_deleted or loom._is_current(p_row, p_caller.called_at))

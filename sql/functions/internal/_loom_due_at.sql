@@ -1,6 +1,5 @@
 create or replace function loom._loom_due_at(p_loom loom.loom, p_rule loom.loom_rule) returns timestamptz
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 begin
   if not p_rule.night_weaving or not p_loom.night_weaving_pending then

@@ -1,6 +1,5 @@
 create or replace function loom._loom_in_reach(p_caller loom.caller, p_loom_id uuid) returns loom.loom
 language plpgsql stable
-set search_path = loom, pg_temp
 set plan_cache_mode = force_generic_plan
 as $$
 declare

@@ -1,7 +1,5 @@
 create or replace function loom._loom_insert(p_loom loom.loom, p_caller loom.caller) returns loom.loom
 language plpgsql volatile
-set search_path = loom, pg_temp
-set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_made loom.loom;

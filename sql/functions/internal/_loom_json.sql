@@ -1,6 +1,5 @@
 create or replace function loom._loom_json(p_loom loom.loom) returns jsonb
 language plpgsql stable
-set search_path = loom, pg_temp
 set plan_cache_mode = force_generic_plan
 as $$
 declare

@@ -1,6 +1,5 @@
 create or replace function loom._loom_locked(p_caller loom.caller, p_loom_id uuid) returns loom.loom
 language plpgsql volatile
-set search_path = loom, pg_temp
 as $$
 declare
   v_org text := p_caller.org;

@@ -1,6 +1,5 @@
 create or replace function loom._loom_name_free(p_caller loom.caller, p_name text) returns boolean
 language plpgsql volatile
-set search_path = loom, pg_temp
 as $$
 declare
   v_org text := p_caller.org;

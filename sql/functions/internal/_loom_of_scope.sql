@@ -1,6 +1,5 @@
 create or replace function loom._loom_of_scope(p_caller loom.caller, p_request jsonb, p_agent text) returns loom.loom
 language plpgsql volatile
-set search_path = loom, pg_temp
 as $$
 declare
   v_org text := p_caller.org;

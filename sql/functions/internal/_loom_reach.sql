@@ -1,6 +1,5 @@
 create or replace function loom._loom_reach(p_caller loom.caller, p_request jsonb) returns loom.caller
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 declare
   v_scope text := coalesce(loom._choice(p_request, 'readScope', '{own_user,own_session,namespace}'), 'own_user');

@@ -1,6 +1,5 @@
 create or replace function loom._loom_rule_of(p_loom loom.loom) returns loom.loom_rule
 language plpgsql stable
-set search_path = loom, pg_temp
 set plan_cache_mode = force_generic_plan
 as $$
 declare

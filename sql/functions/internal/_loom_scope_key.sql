@@ -1,6 +1,5 @@
 create or replace function loom._loom_scope_key(p_request jsonb, p_scope text, p_agent text) returns text
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 declare
   v_interaction uuid := loom._uuid(p_request, 'interactionId', true);

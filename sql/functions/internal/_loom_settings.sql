@@ -1,6 +1,5 @@
 create or replace function loom._loom_settings(p_loom loom.loom, p_request jsonb) returns loom.loom
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 declare
   v_settings jsonb := coalesce(p_request -> 'settings', 'null');

@@ -1,6 +1,5 @@
 create or replace function loom._loom_text(p_request jsonb) returns text
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 as $$
 begin
   if loom._text(p_request, 'text', true) = '' then

@@ -1,6 +1,5 @@
 create or replace function loom._loom_thread_json(p_thread loom.loom_thread) returns jsonb
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 begin
   return jsonb_build_object(

@@ -1,7 +1,5 @@
 create or replace function loom._loom_thread_named(p_loom loom.loom, p_thread_id uuid) returns loom.loom_thread
 language plpgsql stable
-set search_path = loom, pg_temp
-set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_org text := p_loom.org;

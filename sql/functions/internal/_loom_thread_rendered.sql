@@ -1,6 +1,5 @@
 create or replace function loom._loom_thread_rendered(p_thread loom.loom_thread, p_loom_name text, p_format text) returns text
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 declare
   v_agent text := nullif(p_thread.agent, '-');

@@ -1,8 +1,6 @@
 create or replace function loom._loom_thread_store(p_old loom.loom_thread, p_new loom.loom_thread, p_actor text, p_at timestamptz)
 returns loom.loom_thread
 language plpgsql volatile
-set search_path = loom, pg_temp
-set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_org text := p_old.org;

@@ -1,7 +1,6 @@
 create or replace function loom._loom_threads_told(p_caller loom.caller, p_loom_id uuid, p_agent text)
 returns setof loom.loom_thread
 language plpgsql stable rows 50
-set search_path = loom, pg_temp
 set plan_cache_mode = force_generic_plan
 as $$
 declare

@@ -1,6 +1,5 @@
 create or replace function loom._loom_told_name(p_loom loom.loom) returns text
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 begin
   return case when p_loom.scope_key is null and p_loom.process_id is null then p_loom.name end;

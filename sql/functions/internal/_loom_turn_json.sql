@@ -1,6 +1,5 @@
 create or replace function loom._loom_turn_json(p_turn loom.loom_turn) returns jsonb
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 begin
   return jsonb_build_object('id', p_turn.turn_id, 'agent', nullif(p_turn.agent, '-'), 'processId', p_turn.process_id,

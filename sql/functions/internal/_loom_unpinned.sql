@@ -1,6 +1,5 @@
 create or replace function loom._loom_unpinned(p_caller loom.caller) returns void
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 begin
   if p_caller.bound_user is not null then

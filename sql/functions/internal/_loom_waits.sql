@@ -1,6 +1,5 @@
 create or replace function loom._loom_waits(p_loom loom.loom, p_rule loom.loom_rule, p_at timestamptz) returns text[]
 language plpgsql stable
-set search_path = loom, pg_temp
 as $$
 begin
   return array_remove(array[

@@ -1,6 +1,5 @@
 create or replace function loom._loom_wake_up(p_caller loom.caller, p_loom loom.loom, p_agent text) returns loom.rendered
 language plpgsql stable
-set search_path = loom, pg_temp
 as $$
 declare
   v_rendered loom.rendered;

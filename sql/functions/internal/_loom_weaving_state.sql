@@ -1,6 +1,5 @@
 create or replace function loom._loom_weaving_state(p_loom loom.loom, p_at timestamptz) returns jsonb
 language plpgsql stable
-set search_path = loom, pg_temp
 as $$
 declare
   v_rule loom.loom_rule := loom._loom_rule_of(p_loom);

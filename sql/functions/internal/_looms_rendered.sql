@@ -1,7 +1,6 @@
 create or replace function loom._looms_rendered(p_caller loom.caller, p_loom_ids uuid[], p_format text)
 returns setof loom.pack_item
 language plpgsql stable rows 50
-set search_path = loom, pg_temp
 as $$
 declare
   v_loom_id uuid;

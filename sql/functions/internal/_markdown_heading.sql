@@ -1,6 +1,5 @@
 create or replace function loom._markdown_heading(p_text text) returns text
 language plpgsql immutable strict parallel safe
-set search_path = loom, pg_temp
 as $$
 begin
   return btrim(regexp_replace(p_text, E'[\u0001-\u001F\u007F\u0085\u2028\u2029]+' collate "C", ' ', 'g'));

@@ -1,7 +1,6 @@
 create or replace function loom._memory_again(p_row loom.memory, p_version loom.memory_version, p_at timestamptz)
 returns loom.memory
 language plpgsql volatile
-set search_path = loom, pg_temp
 as $$
 declare
   v_row loom.memory := loom._memory_as_of(p_row, p_version);

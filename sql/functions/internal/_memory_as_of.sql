@@ -1,6 +1,5 @@
 create or replace function loom._memory_as_of(p_row loom.memory, p_version loom.memory_version) returns loom.memory
 language plpgsql volatile
-set search_path = loom, pg_temp
 as $$
 begin
   p_row.version := p_version.version;

@@ -2,7 +2,6 @@ create or replace function loom._memory_delete(
   p_caller loom.caller, p_key text, p_request jsonb, p_type text
 ) returns jsonb
 language plpgsql volatile
-set search_path = loom, pg_temp
 as $$
 declare
   v_old loom.memory := loom._memory_lock(p_caller, p_key);

@@ -1,7 +1,6 @@
 create or replace function loom._memory_draft(p_old loom.memory, p_live boolean, p_type text, p_request jsonb)
 returns loom.memory
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 declare
   v_new loom.memory := p_old;

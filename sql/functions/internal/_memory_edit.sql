@@ -3,7 +3,6 @@ create or replace function loom._memory_edit(
   p_change text
 ) returns jsonb
 language plpgsql volatile
-set search_path = loom, pg_temp
 as $$
 declare
   v_live boolean := p_old.version is not null and loom._is_current(p_old, p_at);

@@ -2,7 +2,6 @@ create or replace function loom._memory_fields(
   p_row loom.memory, p_request jsonb, p_at timestamptz, p_changed boolean
 ) returns loom.memory
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 declare
   v_ttl integer := loom._integer(p_request, 'ttl_seconds', 1, 315360000);

@@ -1,6 +1,5 @@
 create or replace function loom._memory_filter(p_request jsonb) returns loom.memory_filter
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 declare
   v_filter loom.memory_filter;

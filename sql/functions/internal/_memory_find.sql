@@ -2,8 +2,6 @@ create or replace function loom._memory_find(
   p_caller loom.caller, p_key text, p_id uuid, p_past boolean
 ) returns loom.memory
 language plpgsql volatile
-set search_path = loom, pg_temp
-set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_row loom.memory;

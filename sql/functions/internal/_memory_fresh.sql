@@ -1,6 +1,5 @@
 create or replace function loom._memory_fresh(p_row loom.memory, p_type text) returns loom.memory
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 declare
   v_fresh loom.memory;

@@ -2,7 +2,6 @@ create or replace function loom._memory_guard(
   p_row loom.memory, p_at timestamptz, p_if_match text, p_delete boolean default false
 ) returns boolean
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 declare
   v_live boolean := p_row.version is not null and loom._is_current(p_row, p_at);

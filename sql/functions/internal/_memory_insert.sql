@@ -1,7 +1,5 @@
 create or replace function loom._memory_insert(p_new loom.memory) returns void
 language plpgsql volatile
-set search_path = loom, pg_temp
-set plan_cache_mode = force_generic_plan
 as $$
 begin
   insert into loom.memory (org, namespace, agent, user_id, session_id, memory_key, memory_id, memory_type, value,

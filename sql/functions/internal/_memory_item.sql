@@ -1,6 +1,5 @@
 create or replace function loom._memory_item(p_row loom.memory, p_at timestamptz) returns jsonb
 language plpgsql volatile
-set search_path = loom, pg_temp
 as $$
 begin
   return (loom._memory_receipt(p_row, p_at, false, false) - '{created,noop}'::text[]) || jsonb_build_object(

@@ -1,7 +1,5 @@
 create or replace function loom._memory_lock(p_caller loom.caller, p_key text) returns loom.memory
 language plpgsql volatile
-set search_path = loom, pg_temp
-set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_row loom.memory;

@@ -1,6 +1,5 @@
 create or replace function loom._memory_measure(p_row loom.memory, p_value jsonb) returns loom.memory
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 declare
   v_canonical text := loom._canonical(p_value, '$.value');

@@ -1,6 +1,5 @@
 create or replace function loom._memory_must_be_current(p_row loom.memory, p_at timestamptz) returns void
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 begin
   if p_row.version is not null and loom._is_current(p_row, p_at) then

@@ -1,6 +1,5 @@
 create or replace function loom._memory_named(p_caller loom.caller, p_request jsonb, p_past boolean) returns loom.memory
 language plpgsql volatile
-set search_path = loom, pg_temp
 as $$
 declare
   v_key text := loom._identifier(p_request, 'memory_key');

@@ -1,7 +1,6 @@
 create or replace function loom._memory_nearest(p_caller loom.caller, p_key text, p_exact loom.memory)
 returns loom.memory
 language plpgsql volatile
-set search_path = loom, pg_temp
 as $$
 declare
   v_row loom.memory;

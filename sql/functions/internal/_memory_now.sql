@@ -1,6 +1,5 @@
 create or replace function loom._memory_now(p_row loom.memory) returns timestamptz
 language plpgsql volatile
-set search_path = loom, pg_temp
 as $$
 begin
   return greatest(p_row.recorded_at + interval '1 microsecond', loom._now());

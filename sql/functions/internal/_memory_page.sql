@@ -1,7 +1,6 @@
 create or replace function loom._memory_page(p_caller loom.caller, p_filter loom.memory_filter, p_limit integer)
 returns setof loom.memory
 language plpgsql volatile rows 50
-set search_path = loom, pg_temp
 as $$
 begin
   if p_caller.users is null then

@@ -1,6 +1,5 @@
 create or replace function loom._memory_pin(p_caller loom.caller, p_request jsonb, p_pinned boolean) returns jsonb
 language plpgsql volatile
-set search_path = loom, pg_temp
 as $$
 declare
   v_old loom.memory := loom._memory_lock(p_caller, loom._required_identifier(p_request, 'memory_key'));

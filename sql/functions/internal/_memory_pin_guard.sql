@@ -1,6 +1,5 @@
 create or replace function loom._memory_pin_guard(p_old loom.memory, p_new loom.memory, p_live boolean) returns boolean
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 begin
   if p_live and p_old.pinned and p_new.pinned and p_new.content_sha256 <> p_old.content_sha256 then

@@ -1,7 +1,6 @@
 create or replace function loom._memory_receipt(p_row loom.memory, p_at timestamptz, p_created boolean, p_noop boolean)
 returns jsonb
 language plpgsql volatile
-set search_path = loom, pg_temp
 as $$
 declare
   v_duplicate_of uuid := loom._duplicate_of(p_row, p_at);

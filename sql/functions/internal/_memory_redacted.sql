@@ -1,6 +1,5 @@
 create or replace function loom._memory_redacted(p_row loom.memory, p_at timestamptz) returns loom.memory
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 begin
   p_row.value := null;

@@ -2,7 +2,6 @@ create or replace function loom._memory_remark(
   p_caller loom.caller, p_old loom.memory, p_new loom.memory, p_change text, p_at timestamptz, p_dates_anew boolean
 ) returns jsonb
 language plpgsql volatile
-set search_path = loom, pg_temp
 as $$
 begin
   p_new.recorded_at := p_at;

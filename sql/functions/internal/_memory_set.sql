@@ -1,7 +1,6 @@
 create or replace function loom._memory_set(p_caller loom.caller, p_key text, p_type text, p_request jsonb)
 returns jsonb
 language plpgsql volatile
-set search_path = loom, pg_temp
 as $$
 declare
   v_value jsonb := loom._memory_value(p_request);

@@ -1,6 +1,5 @@
 create or replace function loom._memory_status(p_row loom.memory, p_at timestamptz, p_duplicate_of uuid) returns text
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 begin
   return case

@@ -2,8 +2,6 @@ create or replace function loom._memory_store(
   p_old loom.memory, p_new loom.memory, p_change text, p_actor text
 ) returns loom.memory
 language plpgsql volatile
-set search_path = loom, pg_temp
-set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_value_version bigint;

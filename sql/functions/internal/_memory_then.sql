@@ -2,7 +2,6 @@ create or replace function loom._memory_then(
   p_caller loom.caller, p_row loom.memory, p_key text, p_as_of timestamptz
 ) returns loom.memory
 language plpgsql volatile
-set search_path = loom, pg_temp
 as $$
 declare
   v_version loom.memory_version;

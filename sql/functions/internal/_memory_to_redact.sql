@@ -1,6 +1,5 @@
 create or replace function loom._memory_to_redact(p_caller loom.caller, p_request jsonb) returns loom.memory
 language plpgsql volatile
-set search_path = loom, pg_temp
 as $$
 declare
   v_key text := loom._identifier(p_request, 'memory_key');

@@ -1,6 +1,5 @@
 create or replace function loom._memory_value(p_request jsonb) returns jsonb
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 as $$
 begin
   if not p_request ? 'value' then

@@ -1,6 +1,5 @@
 create or replace function loom._memory_words(p_row loom.memory, p_language text) returns tsvector
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 begin
   return setweight(loom._words(p_language, loom._search_body(p_row)), 'A')

@@ -1,6 +1,5 @@
 create or replace function loom._model_calls(p_org text) returns boolean
 language plpgsql stable
-set search_path = loom, pg_temp
 as $$
 begin
   return loom._model_stop(p_org, loom._now()) is null;

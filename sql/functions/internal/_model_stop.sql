@@ -1,6 +1,5 @@
 create or replace function loom._model_stop(p_org text, p_at timestamptz) returns text
 language plpgsql stable
-set search_path = loom, pg_temp
 set plan_cache_mode = force_generic_plan
 as $$
 declare

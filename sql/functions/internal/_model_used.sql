@@ -2,8 +2,6 @@ create or replace function loom._model_used(
   p_org text, p_namespace text, p_user_id text, p_purpose text, p_model text, p_calls loom.model_usage[], p_at timestamptz
 ) returns void
 language plpgsql volatile
-set search_path = loom, pg_temp
-set plan_cache_mode = force_generic_plan
 as $$
 begin
   insert into loom.model_usage (org, at, purpose, namespace, user_id, model, prompt_tokens, completion_tokens,

@@ -1,6 +1,5 @@
 create or replace function loom._names_of_user(p_caller loom.caller) returns text[]
 language plpgsql volatile
-set search_path = loom, pg_temp
 set plan_cache_mode = force_generic_plan
 as $$
 declare

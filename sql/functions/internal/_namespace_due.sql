@@ -1,8 +1,6 @@
 create or replace function loom._namespace_due(p_schema loom.profile_schema, p_kind text, p_at timestamptz)
 returns boolean
 language plpgsql stable
-set search_path = loom, pg_temp
-set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_org text := p_schema.org;

@@ -1,6 +1,5 @@
 create or replace function loom._namespace_json(p_namespace loom.namespace) returns jsonb
 language plpgsql stable
-set search_path = loom, pg_temp
 as $$
 declare
   v_org text := p_namespace.org;

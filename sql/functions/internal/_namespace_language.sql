@@ -1,7 +1,5 @@
 create or replace function loom._namespace_language(p_org text, p_namespace text) returns text
 language plpgsql stable
-set search_path = loom, pg_temp
-set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_language text;

@@ -1,6 +1,5 @@
 create or replace function loom._night_weaving_default() returns boolean
 language plpgsql stable
-set search_path = loom, pg_temp
 as $$
 begin
   return exists (select from loom.setting where name = 'night_weaving_default' and value = 'on');

@@ -1,6 +1,5 @@
 create or replace function loom._night_weaving_setting(p_name text, p_default numeric) returns numeric
 language plpgsql stable strict
-set search_path = loom, pg_temp
 as $$
 declare
   v_value numeric;

@@ -1,6 +1,5 @@
 create or replace function loom._now() returns timestamptz
 language plpgsql volatile
-set search_path = loom, pg_temp
 as $$
 begin
   return clock_timestamp();

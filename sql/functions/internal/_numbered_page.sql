@@ -1,6 +1,5 @@
 create or replace function loom._numbered_page(p_items jsonb, p_page integer, p_size integer, p_total bigint) returns jsonb
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 as $$
 begin
   return jsonb_build_object('items', coalesce(p_items, '[]'), 'page', p_page, 'pageSize', p_size, 'total', p_total);

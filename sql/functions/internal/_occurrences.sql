@@ -1,6 +1,5 @@
 create or replace function loom._occurrences(p_text text, p_old text, p_expected integer) returns integer
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 as $$
 declare
   v_count integer := (char_length(p_text) - char_length(replace(p_text, p_old, ''))) / char_length(p_old);

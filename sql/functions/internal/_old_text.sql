@@ -1,6 +1,5 @@
 create or replace function loom._old_text(p_request jsonb) returns text
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 as $$
 declare
   v_old text := loom._text(p_request, 'old', true);

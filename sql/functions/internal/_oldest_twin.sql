@@ -1,7 +1,5 @@
 create or replace function loom._oldest_twin(p_row loom.memory, p_at timestamptz) returns loom.memory
 language plpgsql volatile
-set search_path = loom, pg_temp
-set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_oldest loom.memory;

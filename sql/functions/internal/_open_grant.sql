@@ -1,6 +1,5 @@
 create or replace function loom._open_grant(p_at timestamptz) returns jsonb
 language plpgsql stable
-set search_path = loom, pg_temp
 as $$
 begin
   perform from loom.open_mode where expires_at > p_at;

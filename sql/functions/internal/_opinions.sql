@@ -1,6 +1,5 @@
 create or replace function loom._opinions(p_settings jsonb) returns jsonb
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 as $$
 declare
   v_opinions jsonb;

@@ -1,6 +1,5 @@
 create or replace function loom._org_wide(p_caller loom.caller) returns void
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 begin
   if p_caller.bound_namespace is not null then

@@ -1,6 +1,5 @@
 create or replace function loom._own_signals(p_signals jsonb) returns text[]
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 as $$
 begin
   return array(

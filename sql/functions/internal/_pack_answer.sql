@@ -2,7 +2,6 @@ create or replace function loom._pack_answer(
   p_bodies text[], p_stable integer, p_parts jsonb[], p_tokens bigint, p_token_budget integer, p_legs jsonb, p_if_none_match text
 ) returns jsonb
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 declare
   v_prefix text := array_to_string(p_bodies[:p_stable], E'\n\n');

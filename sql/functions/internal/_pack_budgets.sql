@@ -1,6 +1,5 @@
 create or replace function loom._pack_budgets(p_request jsonb) returns jsonb
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 as $$
 declare
   v_budgets jsonb := coalesce(nullif(p_request -> 'section_token_budgets', 'null'), '{}');

@@ -1,7 +1,6 @@
 create or replace function loom._pack_chosen(p_request jsonb, p_query text, p_token_budget integer)
 returns loom.pack_plan
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 declare
   v_plan loom.pack_plan;

@@ -2,7 +2,6 @@ create or replace function loom._pack_cut(
   p_offer loom.pack_offer, p_quarters bigint, out o_offer loom.pack_offer, out o_omitted jsonb[]
 )
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 declare
   v_number integer;

@@ -1,6 +1,5 @@
 create or replace function loom._pack_depends_on_query(p_name text) returns boolean
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 as $$
 begin
   return p_name in ('memories', 'decisions');

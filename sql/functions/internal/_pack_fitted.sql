@@ -2,7 +2,6 @@ create or replace function loom._pack_fitted(
   p_name text, p_offer loom.pack_offer, p_format text, p_quarters bigint
 ) returns loom.pack_section
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 declare
   v_frame text[] := loom._pack_frame(p_name, p_format);

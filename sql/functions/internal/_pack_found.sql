@@ -1,7 +1,6 @@
 create or replace function loom._pack_found(p_caller loom.caller, p_asked loom.search_query, p_format text)
 returns loom.pack_offer[]
 language plpgsql stable
-set search_path = loom, pg_temp
 as $$
 declare
   v_memories loom.pack_offer;

@@ -1,6 +1,5 @@
 create or replace function loom._pack_frame(p_name text, p_format text) returns text[]
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 as $$
 begin
   -- Has a frame of its own, in the language asked for.

@@ -1,6 +1,5 @@
 create or replace function loom._pack_loom_ids(p_request jsonb) returns uuid[]
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 as $$
 declare
   v_value jsonb := p_request -> 'include_looms';

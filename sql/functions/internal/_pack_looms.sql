@@ -1,6 +1,5 @@
 create or replace function loom._pack_looms(p_caller loom.caller, p_plan loom.pack_plan) returns loom.pack_offer
 language plpgsql volatile
-set search_path = loom, pg_temp
 as $$
 declare
   v_offer loom.pack_offer;

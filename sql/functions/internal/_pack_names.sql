@@ -1,6 +1,5 @@
 create or replace function loom._pack_names(p_request jsonb, p_field text) returns text[]
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 as $$
 declare
   v_value jsonb := p_request -> p_field;

@@ -1,6 +1,5 @@
 create or replace function loom._pack_order(p_request jsonb, p_with_query boolean) returns text[]
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 as $$
 declare
   v_order text[] := loom._pack_names(p_request, 'block_order');

@@ -1,6 +1,5 @@
 create or replace function loom._pack_plan(p_request jsonb) returns loom.pack_plan
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 declare
   v_query text := nullif(btrim(loom._bounded_text(p_request, 'query', 2000), E' \t\r\n'), '');

@@ -1,6 +1,5 @@
 create or replace function loom._pack_sections() returns text[]
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 as $$
 begin
   return '{working_memory,profile,user_profile,looms,memories,decisions}';

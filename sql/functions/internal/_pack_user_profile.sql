@@ -1,7 +1,6 @@
 create or replace function loom._pack_user_profile(p_caller loom.caller, p_plan loom.pack_plan)
 returns loom.pack_offer
 language plpgsql volatile
-set search_path = loom, pg_temp
 as $$
 declare
   v_body text := loom._user_profile_rendered(p_caller, p_plan.format, p_plan.language);

@@ -1,6 +1,5 @@
 create or replace function loom._page(p_items jsonb, p_limit integer, p_position text) returns jsonb
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 as $$
 begin
   if coalesce(jsonb_array_length(p_items), 0) <= p_limit then

@@ -1,6 +1,5 @@
 create or replace function loom._page_number(p_request jsonb) returns integer
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 as $$
 begin
   return coalesce(loom._integer(p_request, 'page', 1, 1000000), 1);

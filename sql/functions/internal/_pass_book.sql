@@ -2,7 +2,6 @@ create or replace function loom._pass_book(
   p_org text, p_namespace text, p_kind text, p_wanted integer, p_at timestamptz
 ) returns integer
 language plpgsql volatile
-set search_path = loom, pg_temp
 as $$
 declare
   v_left integer;

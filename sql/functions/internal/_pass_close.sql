@@ -1,6 +1,5 @@
 create or replace function loom._pass_close(p_pass loom.pass, p_wait interval, p_at timestamptz) returns loom.pass
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 begin
   p_pass.opened_at := null;

@@ -1,6 +1,5 @@
 create or replace function loom._pass_hold(p_org text, p_namespace text, p_kind text) returns void
 language plpgsql volatile
-set search_path = loom, pg_temp
 as $$
 begin
   perform from loom.pass where kind = p_kind for update;

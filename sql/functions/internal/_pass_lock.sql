@@ -1,6 +1,5 @@
 create or replace function loom._pass_lock(p_kind text) returns loom.pass
 language plpgsql volatile
-set search_path = loom, pg_temp
 as $$
 declare
   v_pass loom.pass;

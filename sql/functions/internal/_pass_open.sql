@@ -1,6 +1,5 @@
 create or replace function loom._pass_open(p_pass loom.pass, p_kind loom.work_kind, p_at timestamptz) returns loom.pass
 language plpgsql volatile
-set search_path = loom, pg_temp
 as $$
 begin
   delete from loom.pass_share where kind = p_pass.kind;

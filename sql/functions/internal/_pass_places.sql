@@ -1,6 +1,5 @@
 create or replace function loom._pass_places(p_kind text, p_at timestamptz) returns setof loom.pass_share
 language plpgsql stable rows 20
-set search_path = loom, pg_temp
 as $$
 declare
   v_kind loom.work_kind := loom._kind_of_work(p_kind);

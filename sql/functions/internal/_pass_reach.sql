@@ -1,7 +1,5 @@
 create or replace function loom._pass_reach(p_pass loom.pass, p_at timestamptz) returns loom.pass
 language plpgsql volatile
-set search_path = loom, pg_temp
-set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_kind loom.work_kind := loom._kind_of_work(p_pass.kind);

@@ -1,6 +1,5 @@
 create or replace function loom._pass_share_out(p_pass loom.pass, p_at timestamptz) returns integer
 language plpgsql volatile
-set search_path = loom, pg_temp
 as $$
 declare
   v_kind loom.work_kind := loom._kind_of_work(p_pass.kind);

@@ -1,6 +1,5 @@
 create or replace function loom._pass_store(p_pass loom.pass) returns void
 language plpgsql volatile
-set search_path = loom, pg_temp
 as $$
 begin
   update loom.pass

@@ -1,6 +1,5 @@
 create or replace function loom._pass_wait(p_pass loom.pass, p_kind loom.work_kind) returns interval
 language plpgsql stable
-set search_path = loom, pg_temp
 as $$
 begin
   -- Users that were being written are behind still, in whatever org.

@@ -1,6 +1,5 @@
 create or replace function loom._pattern(p_request jsonb) returns text
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 as $$
 declare
   v_pattern text := loom._text(p_request, 'pattern', true);

@@ -1,6 +1,5 @@
 create or replace function loom._pattern_check(p_pattern text) returns void
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 declare
   v_plain text := regexp_replace(p_pattern, E'\\\\[^0-9]', 'x', 'g');  -- without its escapes

@@ -1,6 +1,5 @@
 create or replace function loom._pattern_size(p_pattern text, p_class numeric) returns numeric
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 as $$
 declare
   v_token text;

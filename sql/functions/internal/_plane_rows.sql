@@ -1,6 +1,5 @@
 create or replace function loom._plane_rows(p_table name, p_condition text, p_by_namespace boolean) returns text
 language plpgsql stable parallel safe
-set search_path = loom, pg_temp
 as $$
 begin
   -- Takes parts, not the row: that would hide from static analysis that text gets into a statement.

@@ -1,6 +1,5 @@
 create or replace function loom._profile_asked(p_request jsonb) returns boolean
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 as $$
 declare
   v_value jsonb := p_request -> 'profile';

@@ -2,7 +2,6 @@ create or replace function loom._profile_explained(
   p_standing loom.profile_standing, p_stop text, p_at timestamptz
 ) returns jsonb
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 declare
   v_schema loom.profile_schema := p_standing.schema;

@@ -1,6 +1,5 @@
 create or replace function loom._profile_facts(p_texts text[]) returns jsonb
 language plpgsql stable parallel safe
-set search_path = loom, pg_temp
 as $$
 declare
   -- What stands in quotation marks somebody else may have said. The unit separator stands between messages:

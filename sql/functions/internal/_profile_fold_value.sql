@@ -1,6 +1,5 @@
 create or replace function loom._profile_fold_value(p_answer jsonb) returns jsonb
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 begin
   if p_answer <> 'null' and (jsonb_typeof(p_answer) <> 'string' or p_answer #>> '{}' !~ '\S' collate "default") then

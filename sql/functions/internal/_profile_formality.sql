@@ -1,6 +1,5 @@
 create or replace function loom._profile_formality(p_words text[], p_language text) returns text
 language plpgsql stable parallel safe
-set search_path = loom, pg_temp
 as $$
 declare
   v_casual bigint;

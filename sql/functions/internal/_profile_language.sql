@@ -1,6 +1,5 @@
 create or replace function loom._profile_language(p_text text, p_words text[]) returns text
 language plpgsql stable parallel safe
-set search_path = loom, pg_temp
 as $$
 declare
   v_kana integer := regexp_count(p_text, E'[\\u3041-\\u30ff]');

@@ -1,6 +1,5 @@
 create or replace function loom._profile_name(p_found text[]) returns text
 language plpgsql stable parallel safe
-set search_path = loom, pg_temp
 as $$
 declare
   v_name text;

@@ -2,7 +2,6 @@ create or replace function loom._profile_rendered(
   p_caller loom.caller, p_labels text[], p_format text, p_own_agent boolean, p_budget integer
 ) returns loom.rendered
 language plpgsql volatile
-set search_path = loom, pg_temp
 as $$
 declare
   v_rendered loom.rendered;

@@ -1,7 +1,5 @@
 create or replace function loom._profile_standing(p_org text, p_namespace text, p_user_id text) returns loom.profile_standing
 language plpgsql volatile
-set search_path = loom, pg_temp
-set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_standing loom.profile_standing;

@@ -1,6 +1,5 @@
 create or replace function loom._profile_status(p_standing loom.profile_standing, p_at timestamptz) returns text
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 declare
   v_schema loom.profile_schema := p_standing.schema;

@@ -1,6 +1,5 @@
 create or replace function loom._profile_technologies(p_found text[]) returns text
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 as $$
 declare
   v_named text;

@@ -1,6 +1,5 @@
 create or replace function loom._profile_verbosity(p_texts text[]) returns text
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 as $$
 declare
   v_mean numeric;

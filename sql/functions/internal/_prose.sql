@@ -1,6 +1,5 @@
 create or replace function loom._prose(p_text text) returns text
 language plpgsql immutable strict parallel safe
-set search_path = loom, pg_temp
 as $$
 begin
   -- Code first: a line of it may begin like a quotation.

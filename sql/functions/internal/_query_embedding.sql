@@ -1,6 +1,5 @@
 create or replace function loom._query_embedding(p_request jsonb) returns jsonb
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 as $$
 declare
   v_value jsonb := p_request -> 'query_embedding';

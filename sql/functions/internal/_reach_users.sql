@@ -1,6 +1,5 @@
 create or replace function loom._reach_users(p_caller loom.caller, p_request jsonb) returns loom.caller
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 declare
   v_scope text := coalesce(loom._choice(p_request, 'read_scope', '{own_user,own_session,namespace}'),

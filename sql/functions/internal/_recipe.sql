@@ -1,6 +1,5 @@
 create or replace function loom._recipe(p_kind loom.work_kind, p_org text, p_namespace text) returns loom.profile_schema
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 declare
   v_recipe loom.profile_schema;

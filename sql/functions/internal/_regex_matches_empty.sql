@@ -1,6 +1,5 @@
 create or replace function loom._regex_matches_empty(p_pattern text) returns boolean
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 begin
   return '' ~* p_pattern;

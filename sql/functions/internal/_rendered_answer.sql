@@ -1,7 +1,6 @@
 create or replace function loom._rendered_answer(p_name text, p_rendered loom.rendered, p_if_none_match text)
 returns jsonb
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 as $$
 declare
   v_answer jsonb := jsonb_build_object(p_name, p_rendered.parts, 'omitted', p_rendered.omitted,

@@ -1,6 +1,5 @@
 create or replace function loom._request_hash(p_request jsonb, p_caller loom.caller) returns bigint[]
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 declare
   v_request jsonb := p_request - '_caller' || jsonb_strip_nulls(jsonb_build_object(

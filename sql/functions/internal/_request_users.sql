@@ -1,6 +1,5 @@
 create or replace function loom._request_users(p_request jsonb, p_caller loom.caller) returns text[]
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 declare
   v_default text := coalesce(p_caller.bound_user, '-');

@@ -1,6 +1,5 @@
 create or replace function loom._required_version(p_request jsonb) returns bigint
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 as $$
 declare
   v_version bigint := loom._integer(p_request, 'version', 1, 9007199254740991);

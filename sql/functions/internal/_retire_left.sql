@@ -1,7 +1,5 @@
 create or replace function loom._retire_left(p_loom loom.loom, p_at timestamptz) returns integer
 language plpgsql stable
-set search_path = loom, pg_temp
-set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_org text := p_loom.org;

@@ -1,6 +1,5 @@
 create or replace function loom._retry_after(p_attempts integer) returns interval
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 as $$
 begin
   return least(interval '60 seconds' * 2 ^ least(p_attempts - 1, 10), interval '6 hours');

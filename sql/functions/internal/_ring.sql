@@ -1,6 +1,5 @@
 create or replace function loom._ring() returns void
 language plpgsql volatile
-set search_path = loom, pg_temp
 as $$
 declare
   v_now timestamptz := loom._now();

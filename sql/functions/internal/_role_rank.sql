@@ -1,9 +1,6 @@
 create or replace function loom._role_rank(p_role text) returns integer
-language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
+language sql immutable parallel safe
 as $$
-begin
-  return case p_role when 'viewer' then 1 when 'writer' then 2 when 'admin' then 3 else 0 end;
-end
+  select case p_role when 'viewer' then 1 when 'writer' then 2 when 'admin' then 3 else 0 end
 $$;
 comment on function loom._role_rank(text) is 'viewer 1, writer 2, admin 3: each role may do what those below it may.';

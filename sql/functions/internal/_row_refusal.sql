@@ -1,6 +1,5 @@
 create or replace function loom._row_refusal(p_row loom.memory, p_at timestamptz) returns text
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 begin
   -- A pin and a lock hold a redacted row too.

@@ -1,7 +1,6 @@
 create or replace function loom._row_rendered(p_row loom.memory, p_agent text, p_format text, p_element text)
 returns text
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 declare
   v_key text := p_row.memory_key;

@@ -1,6 +1,5 @@
 create or replace function loom._row_state(p_row loom.memory) returns text
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 begin
   return case

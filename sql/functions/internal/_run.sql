@@ -1,6 +1,5 @@
 create or replace function loom._run(p_op text, p_request jsonb, p_idempotency_key text) returns jsonb
 language plpgsql volatile
-set search_path = loom, pg_temp
 as $$
 declare
   v_function name;

@@ -1,9 +1,8 @@
 create or replace function loom._run_once(p_op text, p_function name, p_request jsonb, p_key text) returns jsonb
 language plpgsql volatile
-set search_path = loom, pg_temp
 as $$
 declare
-  v_caller loom.caller := loom._admit(p_op, p_request);
+  v_caller loom.caller := loom._admit(p_op, p_request, false);
   v_org text := v_caller.org;
   v_actor text := v_caller.actor;
   v_hash bigint[] := loom._request_hash(p_request, v_caller);

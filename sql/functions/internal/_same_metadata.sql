@@ -1,6 +1,5 @@
 create or replace function loom._same_metadata(p_old loom.memory, p_new loom.memory) returns boolean
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 begin
   return (p_old.memory_type, p_old.char_limit, p_old.tags, p_old.confidence, p_old.source_class,

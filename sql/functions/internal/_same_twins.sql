@@ -1,6 +1,5 @@
 create or replace function loom._same_twins(p_old loom.memory, p_new loom.memory) returns boolean
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 begin
   return p_old.memory_type = p_new.memory_type and p_old.content_sha256 = p_new.content_sha256;

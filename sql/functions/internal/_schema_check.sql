@@ -1,6 +1,5 @@
 create or replace function loom._schema_check(p_schema jsonb) returns jsonb
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 declare
   v_fault jsonb := loom._schema_judge(p_schema);

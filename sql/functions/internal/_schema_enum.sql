@@ -1,6 +1,5 @@
 create or replace function loom._schema_enum(p_path text, p_schema jsonb) returns jsonb
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 as $$
 declare
   v_enum jsonb := p_schema -> 'enum';

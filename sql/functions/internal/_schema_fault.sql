@@ -1,6 +1,5 @@
 create or replace function loom._schema_fault(p_path text, p_reason text) returns jsonb
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 as $$
 begin
   return jsonb_build_object('path', left(p_path, 200), 'reason', p_reason);

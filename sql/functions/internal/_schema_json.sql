@@ -1,6 +1,5 @@
 create or replace function loom._schema_json(p_stored loom.profile_schema) returns jsonb
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 declare
   v_found boolean := p_stored.json_schema is not null;  -- a cleared one leaves its row

@@ -1,6 +1,5 @@
 create or replace function loom._schema_keywords(p_path text, p_schema jsonb, p_known text[]) returns jsonb
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 as $$
 declare
   v_constraints constant text[] := '{enum,pattern,minLength,maxLength,minimum,maximum,items,maxItems}';

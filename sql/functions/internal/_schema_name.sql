@@ -1,6 +1,5 @@
 create or replace function loom._schema_name(p_path text, p_name text) returns jsonb
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 as $$
 begin
   return case when char_length(p_name) not between 1 and 200 or octet_length(p_name) > 256

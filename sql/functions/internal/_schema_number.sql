@@ -1,7 +1,6 @@
 create or replace function loom._schema_number(p_path text, p_value jsonb, p_least numeric, p_most numeric)
 returns jsonb
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 as $$
 declare
   v_number numeric;

@@ -1,6 +1,5 @@
 create or replace function loom._schema_pattern(p_pattern text) returns text
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 declare
   v_escape constant text := E'\\\\[nrtfv!-/:-@[-`{-~]';  -- of one character

@@ -1,6 +1,5 @@
 create or replace function loom._schema_property(p_path text, p_schema jsonb, p_is_item boolean) returns jsonb
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 declare
   v_types constant text[] := case when p_is_item then '{string,number,integer,boolean}'

@@ -1,6 +1,5 @@
 create or replace function loom._schema_range(p_path text, p_schema jsonb, p_least text, p_most text) returns jsonb
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 as $$
 begin
   if (p_schema -> p_least)::numeric > (p_schema -> p_most)::numeric then

@@ -1,6 +1,5 @@
 create or replace function loom._schema_sha256(p_schema jsonb) returns text
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 as $$
 declare
   v_properties jsonb;

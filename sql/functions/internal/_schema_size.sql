@@ -1,6 +1,5 @@
 create or replace function loom._schema_size(p_schema jsonb) returns jsonb
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 as $$
 begin
   if loom._schema_values(p_schema) > 256 then

@@ -1,6 +1,5 @@
 create or replace function loom._schema_text(p_path text, p_schema jsonb, p_required boolean) returns jsonb
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 as $$
 declare
   -- Every white space of Unicode, whatever the locale takes for one.

@@ -1,6 +1,5 @@
 create or replace function loom._schema_value_estimate(p_schema jsonb) returns integer
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 as $$
 declare
   v_longest integer;

@@ -1,6 +1,5 @@
 create or replace function loom._schema_values(p_schema jsonb) returns bigint
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 as $$
 begin
   return (

@@ -1,6 +1,5 @@
 create or replace function loom._scope_lexeme(p_kind text, p_parts text[]) returns text
 language plpgsql immutable strict parallel safe
-set search_path = loom, pg_temp
 as $$
 begin
   return E'\x01' || p_kind || left(md5(p_parts::text), 16);

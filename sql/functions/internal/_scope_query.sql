@@ -1,6 +1,5 @@
 create or replace function loom._scope_query(p_caller loom.caller, p_filter loom.search_filter) returns tsquery
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 declare
   v_place text[] := array[p_caller.org, p_caller.namespace, p_filter.plane];

@@ -2,7 +2,6 @@ create or replace function loom._scrub(
   p_org text, p_memory_id uuid, p_source_id uuid, p_at timestamptz, p_actor text
 ) returns bigint
 language plpgsql volatile
-set search_path = loom, pg_temp
 as $$
 declare
   v_row loom.memory;

@@ -1,6 +1,5 @@
 create or replace function loom._search_body(p_row loom.memory) returns text
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 begin
   if jsonb_typeof(p_row.value) = 'string' then

@@ -1,6 +1,5 @@
 create or replace function loom._search_explained(p_asked loom.search_query) returns jsonb
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 begin
   return jsonb_build_object(

@@ -2,7 +2,6 @@ create or replace function loom._search_items(
   p_caller loom.caller, p_filter loom.search_filter, p_asked loom.search_query, p_limit integer
 ) returns jsonb
 language plpgsql volatile
-set search_path = loom, pg_temp
 as $$
 begin
   -- As in a list, it also ends where values come to a megabyte.

@@ -1,6 +1,5 @@
 create or replace function loom._search_languages(p_org text, p_namespace text) returns text[]
 language plpgsql stable
-set search_path = loom, pg_temp
 set plan_cache_mode = force_generic_plan
 as $$
 declare

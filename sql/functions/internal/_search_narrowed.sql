@@ -1,6 +1,5 @@
 create or replace function loom._search_narrowed(p_request jsonb) returns loom.search_filter
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 declare
   v_filter loom.search_filter;

@@ -1,7 +1,6 @@
 create or replace function loom._search_sections(p_caller loom.caller, p_asked loom.search_query, p_limit integer)
 returns jsonb
 language plpgsql volatile
-set search_path = loom, pg_temp
 as $$
 declare
   v_filter loom.search_filter := row('profile', null, null, null)::loom.search_filter;

@@ -3,7 +3,6 @@ create or replace function loom._search_shows(
   p_key text, p_type text, p_source_class text, p_tags text[], p_deleted_at timestamptz, p_redacted_at timestamptz, p_expires_at timestamptz
 ) returns boolean
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 begin
   -- Takes columns, not the row: that would fetch a large value for each.

@@ -1,6 +1,5 @@
 create or replace function loom._search_terms(p_languages text[], p_query text) returns tsquery[]
 language plpgsql stable
-set search_path = loom, pg_temp
 as $$
 declare
   v_own tsvector := loom._words(p_languages[1], p_query);

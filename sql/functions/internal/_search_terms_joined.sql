@@ -2,7 +2,6 @@ create or replace function loom._search_terms_joined(
   p_languages text[], p_query text, p_own tsvector, p_dropped text[]
 ) returns tsquery[]
 language plpgsql stable
-set search_path = loom, pg_temp
 as $$
 begin
   return array(

@@ -1,6 +1,5 @@
 create or replace function loom._search_text_asked(p_request jsonb) returns text
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 as $$
 declare
   v_query text := loom._bounded_text(p_request, 'query', 2000);

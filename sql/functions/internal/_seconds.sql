@@ -1,6 +1,5 @@
 create or replace function loom._seconds(p_settings jsonb, p_name text) returns interval
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 begin
   return make_interval(secs => (p_settings ->> p_name)::double precision);

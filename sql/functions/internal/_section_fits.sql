@@ -1,6 +1,5 @@
 create or replace function loom._section_fits(p_row loom.memory, p_length bigint) returns void
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 begin
   if p_length > p_row.char_limit then

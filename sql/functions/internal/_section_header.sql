@@ -1,6 +1,5 @@
 create or replace function loom._section_header(p_section text, p_language text) returns text
 language plpgsql stable parallel safe
-set search_path = loom, pg_temp
 as $$
 declare
   v_language text := split_part(replace(lower(coalesce(p_language, 'en')), '_', '-'), '-', 1);

@@ -1,6 +1,5 @@
 create or replace function loom._section_item(p_row loom.memory) returns jsonb
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 begin
   return jsonb_build_object('label', p_row.memory_key, 'org', p_row.org, 'namespace', p_row.namespace,

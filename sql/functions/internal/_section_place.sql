@@ -1,6 +1,5 @@
 create or replace function loom._section_place(p_row loom.memory) returns jsonb
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 begin
   return jsonb_build_object('label', p_row.memory_key, 'agent', p_row.agent, 'user_id', p_row.user_id,

@@ -1,6 +1,5 @@
 create or replace function loom._section_reads(p_request jsonb) returns loom.section_read[]
 language plpgsql stable
-set search_path = loom, pg_temp
 as $$
 declare
   v_reads jsonb := p_request -> 'reads';

@@ -1,7 +1,6 @@
 create or replace function loom._sections(p_caller loom.caller, p_labels text[], p_own_agent boolean)
 returns setof loom.memory
 language plpgsql volatile rows 20
-set search_path = loom, pg_temp
 set plan_cache_mode = force_generic_plan
 as $$
 begin

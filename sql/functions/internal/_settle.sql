@@ -1,6 +1,5 @@
 create or replace function loom._settle(p_org text, p_namespace text, p_user_id text, p_at timestamptz) returns void
 language plpgsql volatile
-set search_path = loom, pg_temp
 set plan_cache_mode = force_generic_plan
 as $$
 declare

@@ -1,6 +1,5 @@
 create or replace function loom._shortest(p_double double precision) returns numeric
 language plpgsql immutable strict parallel safe
-set search_path = loom, pg_temp
 set extra_float_digits = 1
 as $$
 declare

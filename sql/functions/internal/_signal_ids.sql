@@ -1,6 +1,5 @@
 create or replace function loom._signal_ids(p_request jsonb) returns text[]
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 as $$
 declare
   v_ids jsonb := coalesce(nullif(p_request -> 'signal_ids', 'null'), '[]');

@@ -1,6 +1,5 @@
 create or replace function loom._signals(p_request jsonb) returns jsonb
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 as $$
 declare
   v_signals jsonb := p_request -> 'signals';

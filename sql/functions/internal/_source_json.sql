@@ -1,6 +1,5 @@
 create or replace function loom._source_json(p_row loom.memory) returns jsonb
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 begin
   return jsonb_build_object('memory_id', p_row.memory_id, 'memory_key', p_row.memory_key,

@@ -1,8 +1,6 @@
 create or replace function loom._source_mark(p_old loom.memory, p_new loom.memory, p_at timestamptz)
 returns loom.memory
 language plpgsql volatile
-set search_path = loom, pg_temp
-set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_part bit(128) := loom._source_part(p_new, p_at);

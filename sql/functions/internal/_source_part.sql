@@ -1,6 +1,5 @@
 create or replace function loom._source_part(p_row loom.memory, p_at timestamptz) returns bit
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 begin
   if p_row.user_id = '-' or p_row.memory_type not in ('semantic', 'preference', 'decision')

@@ -1,7 +1,5 @@
 create or replace function loom._sources_changed(p_changes loom.source_change[]) returns void
 language plpgsql volatile
-set search_path = loom, pg_temp
-set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_change loom.source_change;

@@ -1,6 +1,5 @@
 create or replace function loom._spoken(p_text text) returns text
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 as $$
 begin
   return ' ' || regexp_replace(lower(normalize(p_text, nfkc) collate "default"), E'[^[:alnum:]\\u0300-\\u036f]+', ' ', 'g') || ' ';

@@ -1,7 +1,5 @@
 create or replace function loom._state_lock(p_caller loom.caller) returns bigint
 language plpgsql volatile
-set search_path = loom, pg_temp
-set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_epoch bigint;

@@ -1,6 +1,5 @@
 create or replace function loom._state_of_kind(p_state loom.user_state, p_kind text) returns loom.user_state
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 begin
   if p_kind = 'profile_consolidation' then

@@ -1,8 +1,6 @@
 create or replace function loom._state_try(p_org text, p_namespace text, p_user_id text, p_at timestamptz)
 returns loom.user_state
 language plpgsql volatile
-set search_path = loom, pg_temp
-set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_state loom.user_state;

@@ -1,6 +1,5 @@
 create or replace function loom._structured_profile_sources(p_schema jsonb, p_sources jsonb, p_given uuid[]) returns jsonb
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 declare
   v_given text[] := p_given::text[];

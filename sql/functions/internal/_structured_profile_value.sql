@@ -1,6 +1,5 @@
 create or replace function loom._structured_profile_value(p_schema jsonb, p_answer jsonb) returns jsonb
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 declare
   v_properties jsonb := p_schema -> 'properties';

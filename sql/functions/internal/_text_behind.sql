@@ -1,7 +1,5 @@
 create or replace function loom._text_behind() returns loom.memory_text
 language plpgsql stable
-set search_path = loom, pg_temp
-set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_behind loom.memory_text;

@@ -1,7 +1,5 @@
 create or replace function loom._thread_revert(p_caller loom.caller, p_change loom.loom_weaving_change) returns boolean
 language plpgsql volatile
-set search_path = loom, pg_temp
-set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_org text := p_caller.org;

@@ -1,6 +1,5 @@
 create or replace function loom._time_cursor(p_request jsonb) returns text[]
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 as $$
 declare
   v_cursor text := loom._text(p_request, 'cursor');

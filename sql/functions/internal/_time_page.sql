@@ -1,6 +1,5 @@
 create or replace function loom._time_page(p_items jsonb, p_more boolean, p_at text, p_id text) returns jsonb
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 as $$
 begin
   return jsonb_build_object('items', coalesce(p_items, '[]'), 'next_cursor',

@@ -1,6 +1,5 @@
 create or replace function loom._token_check(p_token loom.token, p_caller loom.caller) returns void
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 declare
   v_field text;

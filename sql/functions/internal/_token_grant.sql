@@ -1,8 +1,6 @@
 create or replace function loom._token_grant(p_org_id uuid, p_secret_sha256 bytea, p_at timestamptz)
 returns jsonb
 language plpgsql volatile
-set search_path = loom, pg_temp
-set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_org text;

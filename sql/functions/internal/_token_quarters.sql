@@ -1,6 +1,5 @@
 create or replace function loom._token_quarters(p_text text) returns bigint
 language plpgsql immutable strict parallel safe
-set search_path = loom, pg_temp
 as $$
 begin
   -- Two bytes count as much as one character takes off: 1 for ASCII, 3 for Cyrillic, 5 for CJK, 7 for an

@@ -1,6 +1,5 @@
 create or replace function loom._token_touch(p_org text, p_token_id uuid, p_at timestamptz) returns void
 language plpgsql volatile
-set search_path = loom, pg_temp
 as $$
 declare
   v_before timestamptz := p_at - interval '1 minute';

@@ -1,6 +1,5 @@
 create or replace function loom._ts7(p_at timestamptz) returns text
 language plpgsql immutable strict parallel safe
-set search_path = loom, pg_temp
 as $$
 begin
   return left(loom._ts(p_at), -1) || '0Z';

@@ -1,6 +1,5 @@
 create or replace function loom._turns_named(p_part loom.loom_weaving_part, p_operation jsonb) returns uuid[]
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 begin
   -- By number, as numeric: a hostile one is never printed or cast.

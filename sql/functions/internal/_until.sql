@@ -1,6 +1,5 @@
 create or replace function loom._until(p_request jsonb, p_at timestamptz) returns timestamptz
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 declare
   v_until timestamptz := loom._time(p_request, 'until');

@@ -1,6 +1,5 @@
 create or replace function loom._user_profile_body(p_profile jsonb, p_format text, p_language text) returns text
 language plpgsql stable parallel safe
-set search_path = loom, pg_temp
 as $$
 declare
   v_text text;

@@ -2,7 +2,6 @@ create or replace function loom._user_profile_change(
   p_caller loom.caller, p_row loom.user_profile, p_delta jsonb, p_change text, p_dry_run boolean default false
 ) returns jsonb
 language plpgsql volatile
-set search_path = loom, pg_temp
 as $$
 declare
   v_old jsonb := coalesce(p_row.profile, loom._user_profile_empty());

@@ -1,6 +1,5 @@
 create or replace function loom._user_profile_delta(p_delta jsonb) returns jsonb
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 as $$
 declare
   v_delta jsonb;

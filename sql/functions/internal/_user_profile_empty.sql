@@ -1,6 +1,5 @@
 create or replace function loom._user_profile_empty() returns jsonb
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 as $$
 begin
   return '{"facts": [], "traits": {"style": null, "verbosity": null, "expertise": null, "formality": null},

@@ -1,7 +1,6 @@
 create or replace function loom._user_profile_find(p_caller loom.caller, p_scope loom.profile_scope)
 returns loom.user_profile
 language plpgsql volatile
-set search_path = loom, pg_temp
 set plan_cache_mode = force_generic_plan
 as $$
 declare

@@ -1,6 +1,5 @@
 create or replace function loom._user_profile_given(p_request jsonb) returns jsonb
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 as $$
 declare
   v_profile jsonb := p_request -> 'profile';

@@ -1,6 +1,5 @@
 create or replace function loom._user_profile_json(p_row loom.user_profile) returns jsonb
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 declare
   v_version bigint := case when p_row.profile is null then 0 else p_row.version end;

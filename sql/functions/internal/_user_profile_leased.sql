@@ -1,8 +1,6 @@
 create or replace function loom._user_profile_leased(p_org text, p_lease_id uuid, p_at timestamptz)
 returns loom.user_profile_task
 language plpgsql volatile
-set search_path = loom, pg_temp
-set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_task loom.user_profile_task;

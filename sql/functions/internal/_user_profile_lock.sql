@@ -1,8 +1,6 @@
 create or replace function loom._user_profile_lock(p_caller loom.caller, p_scope loom.profile_scope, p_request jsonb)
 returns loom.user_profile
 language plpgsql volatile
-set search_path = loom, pg_temp
-set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_if_version bigint := loom._integer(p_request, 'if_version', 0, 9007199254740991);

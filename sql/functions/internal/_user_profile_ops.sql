@@ -1,6 +1,5 @@
 create or replace function loom._user_profile_ops(p_ops jsonb, p_field text) returns jsonb
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 as $$
 declare
   v_op jsonb;

@@ -1,7 +1,6 @@
 create or replace function loom._user_profile_page(p_row loom.user_profile, p_before bigint, p_limit integer)
 returns setof loom.user_profile_version
 language plpgsql volatile rows 50
-set search_path = loom, pg_temp
 set plan_cache_mode = force_generic_plan
 as $$
 begin

@@ -2,7 +2,6 @@ create or replace function loom._user_profile_queue(
   p_caller loom.caller, p_row loom.user_profile, p_source text, p_own text[]
 ) returns void
 language plpgsql volatile
-set search_path = loom, pg_temp
 as $$
 declare
   -- Behind the lock, so that the order of the queue is that of the commits.

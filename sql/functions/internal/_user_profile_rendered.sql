@@ -1,6 +1,5 @@
 create or replace function loom._user_profile_rendered(p_caller loom.caller, p_format text, p_language text) returns text
 language plpgsql volatile
-set search_path = loom, pg_temp
 as $$
 declare
   v_row loom.user_profile;

@@ -1,6 +1,5 @@
 create or replace function loom._user_profile_rules(p_own text[]) returns jsonb
 language plpgsql stable parallel safe
-set search_path = loom, pg_temp
 as $$
 declare
   v_texts text[] := array_remove(array(

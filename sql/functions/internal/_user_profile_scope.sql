@@ -1,6 +1,5 @@
 create or replace function loom._user_profile_scope(p_caller loom.caller, p_request jsonb) returns loom.profile_scope
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 declare
   v_scope jsonb := coalesce(nullif(p_request -> 'scope', 'null'), '{}');

@@ -1,6 +1,5 @@
 create or replace function loom._user_profile_settings(p_delta jsonb) returns boolean
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 as $$
 declare
   v_group text;

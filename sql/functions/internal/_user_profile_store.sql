@@ -1,8 +1,6 @@
 create or replace function loom._user_profile_store(p_row loom.user_profile, p_change text, p_actor text)
 returns loom.user_profile
 language plpgsql volatile
-set search_path = loom, pg_temp
-set plan_cache_mode = force_generic_plan
 as $$
 declare
   -- Read behind the lock, and always later than the version before.

@@ -1,8 +1,6 @@
 create or replace function loom._user_profile_taken(p_row loom.user_profile, p_ids text[], p_at timestamptz, p_dry_run boolean)
 returns text[]
 language plpgsql volatile
-set search_path = loom, pg_temp
-set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_known text[];

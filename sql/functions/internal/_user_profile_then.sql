@@ -1,7 +1,6 @@
 create or replace function loom._user_profile_then(p_row loom.user_profile, p_version bigint)
 returns loom.user_profile_version
 language plpgsql volatile
-set search_path = loom, pg_temp
 set plan_cache_mode = force_generic_plan
 as $$
 declare

@@ -1,6 +1,5 @@
 create or replace function loom._user_profile_topics(p_topics jsonb) returns boolean
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 as $$
 declare
   v_longest integer;

@@ -1,7 +1,5 @@
 create or replace function loom._user_profile_unqueue(p_row loom.user_profile) returns void
 language plpgsql volatile
-set search_path = loom, pg_temp
-set plan_cache_mode = force_generic_plan
 as $$
 begin
   delete from loom.user_profile_task

@@ -1,6 +1,5 @@
 create or replace function loom._user_profile_version_json(p_version loom.user_profile_version) returns jsonb
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 begin
   return jsonb_build_object('version', p_version.version, 'version_text', p_version.version::text,

@@ -1,6 +1,5 @@
 create or replace function loom._utf16_order(p_key text) returns text
 language plpgsql immutable strict parallel safe
-set search_path = loom, pg_temp
 as $$
 begin
   -- By code units, U+10000 and above (surrogates D800-DFFF) come before U+E000-U+FFFF; by bytes of

@@ -1,7 +1,6 @@
 create or replace function loom._uuid(p_request jsonb, p_field text, p_required boolean default false)
 returns uuid
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 as $$
 declare
   v_text text := loom._text(p_request, p_field, p_required);

@@ -1,6 +1,5 @@
 create or replace function loom._vector_size(p_vector jsonb) returns integer
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 as $$
 begin
   if jsonb_typeof(p_vector) is distinct from 'array' or jsonb_array_length(p_vector) > 16000

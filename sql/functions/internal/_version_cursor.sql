@@ -1,6 +1,5 @@
 create or replace function loom._version_cursor(p_request jsonb) returns bigint
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 as $$
 declare
   v_cursor text := loom._text(p_request, 'cursor');

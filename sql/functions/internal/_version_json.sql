@@ -1,6 +1,5 @@
 create or replace function loom._version_json(p_row loom.memory, p_version loom.memory_version) returns jsonb
 language plpgsql volatile
-set search_path = loom, pg_temp
 as $$
 declare
   v_row loom.memory := loom._memory_as_of(p_row, p_version);

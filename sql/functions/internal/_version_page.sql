@@ -1,7 +1,6 @@
 create or replace function loom._version_page(p_row loom.memory, p_before bigint, p_limit integer)
 returns setof loom.memory_version
 language plpgsql volatile rows 50
-set search_path = loom, pg_temp
 as $$
 begin
   return query select * from loom.memory_version

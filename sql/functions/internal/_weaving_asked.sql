@@ -1,6 +1,5 @@
 create or replace function loom._weaving_asked(p_at timestamptz) returns setof loom.loom
 language plpgsql stable rows 20
-set search_path = loom, pg_temp
 as $$
 begin
   return query

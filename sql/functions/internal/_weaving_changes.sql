@@ -1,6 +1,5 @@
 create or replace function loom._weaving_changes(p_caller loom.caller, p_weaving_id uuid) returns jsonb
 language plpgsql stable
-set search_path = loom, pg_temp
 set plan_cache_mode = force_generic_plan
 as $$
 declare

@@ -1,6 +1,5 @@
 create or replace function loom._weaving_context(p_loom loom.loom, p_user_id text, p_agent text) returns jsonb
 language plpgsql stable
-set search_path = loom, pg_temp
 as $$
 begin
   return coalesce((

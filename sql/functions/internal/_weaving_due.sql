@@ -1,6 +1,5 @@
 create or replace function loom._weaving_due(p_most integer, p_at timestamptz) returns setof loom.loom
 language plpgsql stable rows 20
-set search_path = loom, pg_temp
 as $$
 declare
   v_default boolean := loom._night_weaving_default();

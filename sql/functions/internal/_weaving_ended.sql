@@ -1,8 +1,6 @@
 create or replace function loom._weaving_ended(p_weaving loom.loom_weaving, p_outcome text, p_error text, p_at timestamptz)
 returns void
 language plpgsql volatile
-set search_path = loom, pg_temp
-set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_org text := p_weaving.org;

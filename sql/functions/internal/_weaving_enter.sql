@@ -1,7 +1,5 @@
 create or replace function loom._weaving_enter(p_org text, p_lease_id uuid, p_user_id text) returns loom.loom
 language plpgsql volatile
-set search_path = loom, pg_temp
-set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_loom loom.loom;

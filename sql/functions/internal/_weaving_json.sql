@@ -1,6 +1,5 @@
 create or replace function loom._weaving_json(p_weaving loom.loom_weaving) returns jsonb
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 begin
   return jsonb_build_object('id', p_weaving.weaving_id, 'loomId', p_weaving.loom_id, 'cause', p_weaving.cause,

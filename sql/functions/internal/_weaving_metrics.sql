@@ -1,6 +1,5 @@
 create or replace function loom._weaving_metrics(p_at timestamptz) returns jsonb
 language plpgsql volatile
-set search_path = loom, pg_temp
 as $$
 declare
   v_quiet integer := loom._night_weaving_setting('quiet_minutes', 5);

@@ -2,8 +2,6 @@ create or replace function loom._weaving_noted(
   p_loom loom.loom, p_weaving loom.loom_weaving, p_change loom.loom_weaving_change, p_place integer
 ) returns loom.loom_weaving
 language plpgsql volatile
-set search_path = loom, pg_temp
-set plan_cache_mode = force_generic_plan
 as $$
 begin
   insert into loom.loom_weaving_change (org, namespace, weaving_id, place, user_id, action, thread_id, agent, from_version,

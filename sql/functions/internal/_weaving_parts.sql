@@ -1,7 +1,5 @@
 create or replace function loom._weaving_parts(p_loom loom.loom, p_asked boolean) returns jsonb
 language plpgsql stable
-set search_path = loom, pg_temp
-set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_org text := p_loom.org;

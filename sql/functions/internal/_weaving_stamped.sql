@@ -1,8 +1,6 @@
 create or replace function loom._weaving_stamped(p_loom loom.loom, p_outcome text, p_retry_seconds integer, p_at timestamptz)
 returns loom.loom
 language plpgsql stable
-set search_path = loom, pg_temp
-set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_org text := p_loom.org;

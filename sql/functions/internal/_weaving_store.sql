@@ -2,8 +2,6 @@ create or replace function loom._weaving_store(
   p_loom loom.loom, p_weaving loom.loom_weaving, p_part loom.loom_weaving_part, p_at timestamptz
 ) returns void
 language plpgsql volatile
-set search_path = loom, pg_temp
-set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_org text := p_loom.org;

@@ -1,7 +1,5 @@
 create or replace function loom._weaving_thread(p_part loom.loom_weaving_part, p_operation jsonb) returns loom.loom_thread
 language plpgsql volatile
-set search_path = loom, pg_temp
-set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_org text := p_part.org;

@@ -2,8 +2,6 @@ create or replace function loom._weaving_threads(
   p_loom loom.loom, p_user_id text, p_agent text, p_most integer, p_characters integer
 ) returns setof loom.loom_thread
 language plpgsql stable rows 50
-set search_path = loom, pg_temp
-set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_org text := p_loom.org;

@@ -1,6 +1,5 @@
 create or replace function loom._weaving_wait(p_attempts integer) returns interval
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 as $$
 begin
   return least(interval '6 hours', interval '5 minutes' * power(2::numeric, least(greatest(p_attempts, 1) - 1, 30))::double precision);

@@ -2,8 +2,6 @@ create or replace function loom._weaving_write(
   p_caller loom.caller, p_loom loom.loom, p_weaving_id uuid, p_change loom.loom_weaving_change, p_woven_from uuid[]
 ) returns loom.loom_weaving_change
 language plpgsql volatile
-set search_path = loom, pg_temp
-set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_org text := p_loom.org;

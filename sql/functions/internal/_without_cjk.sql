@@ -1,6 +1,5 @@
 create or replace function loom._without_cjk(p_text text) returns text
 language plpgsql immutable strict parallel safe
-set search_path = loom, pg_temp
 as $$
 begin
   return regexp_replace(p_text,

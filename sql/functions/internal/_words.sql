@@ -1,6 +1,5 @@
 create or replace function loom._words(p_language text, p_text text) returns tsvector
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 set client_min_messages = warning  -- a word too long to be indexed is no news
 as $$
 declare

@@ -1,6 +1,5 @@
 create or replace function loom._work_counted(p_kind text, p_outcome text, p_more bigint, p_at timestamptz) returns void
 language plpgsql volatile
-set search_path = loom, pg_temp
 as $$
 begin
   insert into loom.work_count (kind, outcome, total, last_at) values (p_kind, p_outcome, p_more, p_at)

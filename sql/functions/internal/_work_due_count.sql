@@ -1,6 +1,5 @@
 create or replace function loom._work_due_count(p_kind loom.work_kind, p_most integer, p_at timestamptz) returns bigint
 language plpgsql stable
-set search_path = loom, pg_temp
 set plan_cache_mode = force_generic_plan
 as $$
 declare

@@ -1,6 +1,5 @@
 create or replace function loom._work_ended(p_kind text, p_at timestamptz) returns jsonb
 language plpgsql stable
-set search_path = loom, pg_temp
 as $$
 begin
   return jsonb_build_object(

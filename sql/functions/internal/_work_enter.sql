@@ -1,6 +1,5 @@
 create or replace function loom._work_enter(p_org text) returns text
 language plpgsql volatile
-set search_path = loom, pg_temp
 as $$
 begin
   if p_org is null or p_org in ('', '-', '*') then

@@ -1,6 +1,5 @@
 create or replace function loom._work_oldest(p_kind loom.work_kind, p_at timestamptz) returns timestamptz
 language plpgsql stable
-set search_path = loom, pg_temp
 set plan_cache_mode = force_generic_plan
 as $$
 declare

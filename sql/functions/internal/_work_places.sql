@@ -2,7 +2,6 @@ create or replace function loom._work_places(
   p_kind loom.work_kind, p_after_org text, p_after_namespace text, p_last_org text, p_last_namespace text, p_most integer
 ) returns setof loom.profile_schema
 language plpgsql stable rows 500
-set search_path = loom, pg_temp
 set plan_cache_mode = force_generic_plan
 as $$
 begin

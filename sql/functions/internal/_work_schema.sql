@@ -1,8 +1,6 @@
 create or replace function loom._work_schema(p_kind loom.work_kind, p_org text, p_namespace text)
 returns loom.profile_schema
 language plpgsql stable
-set search_path = loom, pg_temp
-set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_schema loom.profile_schema;

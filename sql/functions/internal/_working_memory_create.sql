@@ -3,8 +3,6 @@ create or replace function loom._working_memory_create(
   p_description text, p_read_only boolean, p_tombstoned boolean
 ) returns loom.working_memory
 language plpgsql volatile
-set search_path = loom, pg_temp
-set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_block loom.working_memory;

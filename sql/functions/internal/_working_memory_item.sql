@@ -1,6 +1,5 @@
 create or replace function loom._working_memory_item(p_block loom.working_memory) returns jsonb
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 begin
   return (loom._working_memory_receipt(p_block, false) - 'created') || jsonb_build_object(

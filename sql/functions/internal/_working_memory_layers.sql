@@ -1,7 +1,6 @@
 create or replace function loom._working_memory_layers(p_caller loom.caller, p_layered boolean)
 returns loom.memory_layer[]
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 begin
   -- Where a level is not set, the next wider layer is the same place and gives it its name.

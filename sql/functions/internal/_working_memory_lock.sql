@@ -1,8 +1,6 @@
 create or replace function loom._working_memory_lock(p_caller loom.caller, p_block_key text)
 returns loom.working_memory
 language plpgsql volatile
-set search_path = loom, pg_temp
-set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_block loom.working_memory;

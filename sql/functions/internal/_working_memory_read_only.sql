@@ -1,6 +1,5 @@
 create or replace function loom._working_memory_read_only(p_caller loom.caller, p_request jsonb) returns boolean
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 declare
   v_read_only boolean := loom._boolean(p_request, 'read_only');

@@ -1,7 +1,6 @@
 create or replace function loom._working_memory_receipt(p_block loom.working_memory, p_created boolean)
 returns jsonb
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 begin
   return jsonb_build_object(

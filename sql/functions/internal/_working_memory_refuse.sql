@@ -2,7 +2,6 @@ create or replace function loom._working_memory_refuse(
   p_caller loom.caller, p_block loom.working_memory, p_if_match text, p_length bigint, p_char_limit integer
 ) returns void
 language plpgsql immutable
-set search_path = loom, pg_temp
 as $$
 begin
   if p_block.read_only and not p_caller.is_admin then

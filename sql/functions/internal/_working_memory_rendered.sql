@@ -2,7 +2,6 @@ create or replace function loom._working_memory_rendered(
   p_caller loom.caller, p_keys text[], p_limit integer, p_format text, p_layered boolean
 ) returns loom.rendered
 language plpgsql stable
-set search_path = loom, pg_temp
 as $$
 declare
   v_rendered loom.rendered;

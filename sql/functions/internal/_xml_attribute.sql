@@ -1,6 +1,5 @@
 create or replace function loom._xml_attribute(p_text text) returns text
 language plpgsql immutable strict parallel safe
-set search_path = loom, pg_temp
 as $$
 begin
   -- A parser would read bare newlines and tabs in an attribute as spaces.

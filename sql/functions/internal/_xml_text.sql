@@ -1,6 +1,5 @@
 create or replace function loom._xml_text(p_text text) returns text
 language plpgsql immutable strict parallel safe
-set search_path = loom, pg_temp
 as $$
 begin
   -- XML 1.0 has no way to write these characters. A parser would read a bare carriage return as a newline.

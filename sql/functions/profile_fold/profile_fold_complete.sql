@@ -1,7 +1,5 @@
 create or replace function loom.profile_fold_complete(p_build loom.build, p_answer jsonb, p_at timestamptz) returns jsonb
 language plpgsql volatile
-set search_path = loom, pg_temp
-set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_kind loom.work_kind := loom._kind_of_work(p_build.kind);

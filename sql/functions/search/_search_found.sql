@@ -2,7 +2,6 @@ create or replace function loom._search_found(
   p_caller loom.caller, p_filter loom.search_filter, p_asked loom.search_query, p_limit integer
 ) returns setof loom.found_memory
 language plpgsql stable rows 20
-set search_path = loom, pg_temp
 set plan_cache_mode = force_generic_plan
 as $$
 declare

@@ -1,6 +1,5 @@
 create or replace function loom.user_profile_merge(p_profile jsonb, p_delta jsonb) returns jsonb
 language plpgsql immutable parallel safe
-set search_path = loom, pg_temp
 as $$
 declare
   v_facts jsonb;

@@ -1,6 +1,7 @@
 create or replace function loom.housekeeping_memory(p_most integer) returns integer
 language plpgsql volatile security definer
 set search_path = loom, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_now timestamptz := loom._now();

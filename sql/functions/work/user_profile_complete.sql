@@ -1,6 +1,7 @@
 create or replace function loom.user_profile_complete(p_org text, p_lease_id uuid, p_delta jsonb) returns jsonb
 language plpgsql volatile security definer
 set search_path = loom, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_org text := loom._work_enter(p_org);

@@ -1,6 +1,7 @@
 create or replace function loom.user_profile_due() returns setof text
 language plpgsql volatile security definer rows 20
 set search_path = loom, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_now timestamptz := loom._now();

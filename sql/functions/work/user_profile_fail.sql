@@ -3,6 +3,7 @@ create or replace function loom.user_profile_fail(
 ) returns jsonb
 language plpgsql volatile security definer
 set search_path = loom, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_org text := loom._work_enter(p_org);

@@ -1,6 +1,7 @@
 create or replace function loom.weaving_due(p_most integer, p_night boolean) returns setof loom.weaving_place
 language plpgsql volatile security definer rows 20
 set search_path = loom, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_now timestamptz := loom._now();

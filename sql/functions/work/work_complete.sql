@@ -2,6 +2,7 @@ create or replace function loom.work_complete(p_org text, p_lease_id uuid, p_ans
 returns jsonb
 language plpgsql volatile security definer
 set search_path = loom, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_org text := loom._work_enter(p_org);

@@ -1,6 +1,7 @@
 create or replace function loom.work_due(p_kind text) returns setof loom.pass_share
 language plpgsql volatile security definer rows 20
 set search_path = loom, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_kind loom.work_kind := loom._kind_of_work(p_kind);

@@ -1,7 +1,6 @@
 create or replace function loom._embedding_current(p_org text, p_memory_id uuid, p_model text, p_sha256 text)
 returns boolean
 language plpgsql stable
-set search_path = loom, pg_temp
 set plan_cache_mode = force_generic_plan
 as $$
 begin

@@ -1,7 +1,6 @@
 create or replace function loom._embedding_put(p_org text, p_model text, p_ids uuid[], p_items jsonb, p_at timestamptz)
 returns uuid[]
 language plpgsql volatile
-set search_path = loom, pg_temp
 set plan_cache_mode = force_generic_plan
 as $$
 declare

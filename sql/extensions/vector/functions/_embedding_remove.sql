@@ -1,6 +1,5 @@
 create or replace function loom._embedding_remove(p_model text, p_limit integer) returns bigint
 language plpgsql volatile
-set search_path = loom, pg_temp
 as $$
 declare
   v_removed bigint;
