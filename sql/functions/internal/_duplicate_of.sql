@@ -4,7 +4,8 @@ as $$
 declare
   v_oldest uuid;
 begin
-  if p_row.content_sha256 is null or p_row.expires_at <= p_at then
+  -- Only the oldest among its twins is a source.
+  if p_row.source_part is not null or p_row.content_sha256 is null or p_row.expires_at <= p_at then
     return null;
   end if;
   select memory_id into v_oldest from loom.memory as twin

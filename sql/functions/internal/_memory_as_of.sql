@@ -30,6 +30,7 @@ begin
   p_row.author := p_version.author;
   p_row.deleted_at := p_version.deleted_at;
   p_row.redacted_at := p_version.redacted_at;
+  p_row.source_part := null;  -- a mark of the row as it is now
   return p_row;
 end
 $$;

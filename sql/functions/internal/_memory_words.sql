@@ -1,10 +1,10 @@
 create or replace function loom._memory_words(p_row loom.memory, p_language text) returns tsvector
-language plpgsql immutable
+language plpgsql stable
 as $$
 begin
   return setweight(loom._words(p_language, loom._search_body(p_row)), 'A')
     || setweight(loom._words(p_language, translate(p_row.memory_key, '.:', '  ')), 'B')
-    || setweight(loom._words(p_language, array_to_string(p_row.tags, ' ')), 'C')
+    || case when p_row.tags = '{}' then '' else setweight(loom._words(p_language, array_to_string(p_row.tags, ' ')), 'C') end
     || array_to_tsvector(loom._scope_lexemes(p_row));
 end
 $$;

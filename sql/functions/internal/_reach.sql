@@ -15,12 +15,9 @@ declare
     p_grant ->> 'namespace', p_grant ->> 'user_id', p_grant ->> 'session_id', loom._now(), null, null)::loom.caller;
 begin
   if v_caller.org <> p_grant ->> 'org' or loom._role_rank(p_grant ->> 'role') < loom._role_rank(p_op.role)
-    or v_caller.namespace <> v_caller.bound_namespace then
+    or v_caller.namespace = '-' or v_caller.namespace <> v_caller.bound_namespace
+    or (v_caller.namespace is null and p_op.takes_namespace and p_op.namespace_needed) then
     perform loom._reach_refuse(p_op, p_grant, v_caller);
-  end if;
-  if v_caller.namespace = '-' or (v_caller.namespace is null and p_op.takes_namespace and p_op.namespace_needed) then
-    raise exception using errcode = 'LM003', message = 'The request does not say whose data it means.',
-      detail = jsonb_build_object('field', 'namespace')::text, hint = 'Name the field.';
   end if;
   if v_caller.bound_user is not null and p_op.takes_user then
     v_caller.user_id := loom._within(v_caller.bound_user, v_caller.user_id, p_op.mode = 'write', p_op.user_field);

@@ -11,10 +11,13 @@ begin
   elsif loom._role_rank(p_grant ->> 'role') < loom._role_rank(p_op.role) then
     v_detail := jsonb_build_object('reason', 'role', 'needed', p_op.role);
     v_hint := 'The operation needs a higher role.';
+  elsif p_caller.namespace is null or p_caller.namespace = '-' then
+    raise exception using errcode = 'LM003', message = 'The request does not say whose data it means.',
+      detail = jsonb_build_object('field', 'namespace')::text, hint = 'Name the field.';
   end if;
   raise exception using errcode = 'LM302', message = 'The caller may not do this.', detail = v_detail::text,
     hint = v_hint;
 end
 $$;
 comment on function loom._reach_refuse(loom.operation, jsonb, loom.caller) is
-  'The refusal of a caller whose org, role or namespace an operation is not for. Always LM302.';
+  'The refusal of a caller whose org, role or namespace an operation is not for (LM302), or that names no namespace (LM003).';

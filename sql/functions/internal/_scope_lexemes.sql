@@ -1,5 +1,5 @@
 create or replace function loom._scope_lexemes(p_row loom.memory) returns text[]
-language plpgsql immutable
+language plpgsql stable
 as $$
 declare
   v_plane text := loom._plane_of(p_row.memory_type);
