@@ -1,7 +1,6 @@
 create or replace function loom._blocks_in_reach(p_caller loom.caller, p_keys text[], p_layered boolean)
 returns setof loom.placed_block
 language plpgsql stable rows 20
-set plan_cache_mode = force_generic_plan
 as $$
 begin
   return query

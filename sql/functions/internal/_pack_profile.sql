@@ -1,6 +1,5 @@
 create or replace function loom._pack_profile(p_caller loom.caller, p_plan loom.pack_plan) returns loom.pack_offer
 language plpgsql volatile
-set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_offer loom.pack_offer;

@@ -1,7 +1,6 @@
 create or replace function loom._pack_working_memory(p_caller loom.caller, p_plan loom.pack_plan)
 returns loom.pack_offer
 language plpgsql stable
-set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_offer loom.pack_offer;

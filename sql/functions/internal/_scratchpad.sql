@@ -1,6 +1,5 @@
 create or replace function loom._scratchpad(p_caller loom.caller) returns jsonb
 language plpgsql stable
-set plan_cache_mode = force_generic_plan
 as $$
 begin
   if p_caller.run_id = '-' and p_caller.session_id = '-' then

@@ -1,7 +1,6 @@
 create or replace function loom._search_asked(p_caller loom.caller, p_query text, p_query_embedding jsonb)
 returns loom.search_query
 language plpgsql stable
-set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_asked loom.search_query;

@@ -1,6 +1,5 @@
 create or replace function loom._search_languages(p_org text, p_namespace text) returns text[]
 language plpgsql stable
-set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_current text := loom._namespace_language(p_org, p_namespace);

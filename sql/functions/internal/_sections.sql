@@ -1,7 +1,6 @@
 create or replace function loom._sections(p_caller loom.caller, p_labels text[], p_own_agent boolean)
 returns setof loom.memory
 language plpgsql volatile rows 20
-set plan_cache_mode = force_generic_plan
 as $$
 begin
   -- What is current as loom._is_current has it, spelled out, since it is asked of every row.

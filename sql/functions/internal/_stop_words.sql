@@ -1,6 +1,5 @@
 create or replace function loom._stop_words(p_words text[]) returns text[]
 language plpgsql stable
-set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_dropped text[];

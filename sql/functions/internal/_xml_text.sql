@@ -1,13 +1,11 @@
 create or replace function loom._xml_text(p_text text) returns text
-language plpgsql immutable strict parallel safe
+language sql immutable parallel safe
 as $$
-begin
   -- XML 1.0 has no way to write these characters. A parser would read a bare carriage return as a newline.
-  return replace(replace(replace(replace(
+  select replace(replace(replace(replace(
     case when p_text ~ E'[\u0001-\u0008\u000B\u000C\u000E-\u001F\uFFFE\uFFFF]' collate "C" then
       regexp_replace(p_text, E'[\u0001-\u0008\u000B\u000C\u000E-\u001F\uFFFE\uFFFF]' collate "C", E'\uFFFD', 'g')
-    else p_text end, '&', '&amp;'), '<', '&lt;'), '>', '&gt;'), E'\r', '&#13;');
-end
+    else p_text end, '&', '&amp;'), '<', '&lt;'), '>', '&gt;'), E'\r', '&#13;')
 $$;
 comment on function loom._xml_text(text) is
   'A text escaped for XML 1.0 content; characters that XML cannot carry become U+FFFD.';

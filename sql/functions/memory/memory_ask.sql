@@ -1,6 +1,7 @@
 create or replace function loom.memory_ask(p_request jsonb) returns jsonb
 language plpgsql volatile security definer
 set search_path = loom, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_caller loom.caller := loom._enter('memory.ask', p_request);
