@@ -1,4 +1,6 @@
-"""Killing parts of a running `loom up` with SIGKILL, and waiting until it has mended itself."""
+"""Faults in a running installation: parts killed with SIGKILL, a worker held beyond its lease, and
+connections that break; and the wait until it has mended itself.
+"""
 
 from __future__ import annotations
 
@@ -7,81 +9,129 @@ import os
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from random import Random
+from typing import Final
 
-from tests.chaos.workload import Workload
-from tests.cli.processes import Up, arguments, children, running
+from tests.chaos.load import Load
+from tests.chaos.proxy import BREAKS
+from tests.chaos.site import Site
+from tests.cli.processes import arguments, children, running
 
-RECOVERY_SECONDS = 60.0
-PROGRESS = 10
+RECOVERY_SECONDS: Final = 60.0
+PROGRESS: Final = 20
 """Writes that must be answered after a fault before the next one."""
 
-SHORTEST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
+SHORTEST_PAUSE, LONGEST_PAUSE = 0.05, 1.5
+SHORTEST_CALM, LONGEST_CALM = 0.1, 0.9
+"""Between two breaks of a connection."""
 
-FIRST = ("API", "worker", "PostgreSQL")
+HELD_SECONDS: Final = 3.0
+BEYOND_ANY_LEASE: Final = {"seconds": 301}
+
+FIRST: Final = ("API", "worker", "PostgreSQL")
 """What every run kills, however short it is."""
 
 
 class Faults:
-    """Injects faults into an installation while a workload runs on it."""
+    """Injects faults into an installation while a load runs on it."""
 
-    def __init__(self, up: Up, workload: Workload, seed: int) -> None:
-        self.injected: Counter[str] = Counter()
-        self._up = up
-        self._workload = workload
+    def __init__(self, site: Site, load: Load, seed: int) -> None:
+        self._killed: Counter[str] = Counter()
+        self._site = site
+        self._load = load
         self._random = Random(seed)
-        self._kinds: dict[str, Callable[[], list[int]]] = {
-            "API": lambda: [up.child("serve")],
-            "worker": lambda: [up.child("worker")],
-            "PostgreSQL": lambda: [up.postmaster()],
-            "a session of PostgreSQL": self._session,
-            "API and PostgreSQL": lambda: [up.child("serve"), up.postmaster()],
+        self._kinds: dict[str, Callable[[], Awaitable[bool]]] = {
+            "API": lambda: self._kill(self._one_of("serve")),
+            "worker": lambda: self._kill(self._one_of("worker")),
+            "PostgreSQL": lambda: self._kill(site.postmaster),
+            "a session of PostgreSQL": lambda: self._kill(self._session()),
+            "API and PostgreSQL": lambda: self._kill(self._one_of("serve"), site.postmaster),
+            "worker held beyond its lease": self._hold,
         }
 
+    @property
+    def injected(self) -> Counter[str]:
+        """What happened, by kind."""
+        breaks: Counter[str] = Counter()
+        for relay in self._site.relays:
+            breaks += relay.happened
+        return self._killed + breaks
+
     async def inject(self, seconds: float) -> None:
-        """One fault after another for so long, each kind once before any comes again."""
-        deadline = time.monotonic() + seconds
+        """One kill after another for so long, each kind once before any comes again; and all the
+        time connections break."""
+        breaking = asyncio.create_task(self._break())
+        try:
+            await self._strike(time.monotonic() + seconds)
+        finally:
+            breaking.cancel()
+            await asyncio.gather(breaking, return_exceptions=True)
+
+    async def _strike(self, deadline: float) -> None:
         deck = self._random.sample(FIRST, k=len(FIRST))
-        while time.monotonic() < deadline or not self.injected.keys() >= set(FIRST):
+        while time.monotonic() < deadline or not self._killed.keys() >= set(FIRST):
             if not deck:
                 deck = self._random.sample(list(self._kinds), k=len(self._kinds))
             kind = deck.pop()
-            killed = [pid for pid in self._kinds[kind]() if pid]
-            if not killed:  # it ends of itself just now
+            if await self._kinds[kind]():
+                self._killed[kind] += 1
+                await self._recovered(kind)
+            else:  # it ends of itself just now
                 deck.append(kind)
-                await asyncio.sleep(SHORTEST_PAUSE)
-                continue
-            for pid in killed:
-                kill(pid)
-            self.injected[kind] += 1
-            await self._recovered(kind)
             await asyncio.sleep(self._random.uniform(SHORTEST_PAUSE, LONGEST_PAUSE))
+
+    async def _break(self) -> None:
+        while True:
+            self._random.choice(self._site.relays).arm(self._random.choice(BREAKS))
+            await asyncio.sleep(self._random.uniform(SHORTEST_CALM, LONGEST_CALM))
 
     async def _recovered(self, kind: str) -> None:
         """Wait until writes are answered again and every part runs, to be killed next."""
         try:
-            await self._workload.more(PROGRESS, RECOVERY_SECONDS)
+            await self._load.more(PROGRESS, RECOVERY_SECONDS)
             async with asyncio.timeout(RECOVERY_SECONDS):
-                while len(self._up.processes()) < 4:  # noqa: ASYNC110
+                while not self._site.whole:  # noqa: ASYNC110
                     await asyncio.sleep(0.05)
         except TimeoutError:
             raise AssertionError(
-                f"{kind} was killed, and {RECOVERY_SECONDS:g} s later not all is well: answers "
-                f"{dict(self._workload.statuses)}, sent again {self._workload.retries}; "
-                f"running {self._up.processes()}; the launcher said:\n{self._up.said[-4000:]}"
+                f"{kind}, and {RECOVERY_SECONDS:g} s later not all is well: answers "
+                f"{dict(self._load.statuses)}, sent again {self._load.retries}; "
+                f"running {self._site.parts()}; the launchers said:\n{self._site.said}"
             ) from None
 
-    def _session(self) -> list[int]:
-        """One of the server's processes that work for the API; its end takes all of them along."""
-        server = self._up.postmaster()
+    async def _kill(self, *pids: int) -> bool:
+        """End processes without a word to them; whether there were any."""
+        for pid in pids:
+            kill(pid)
+        return any(pids)
+
+    async def _hold(self) -> bool:
+        """Stop a worker, let its leases end and others take its work; then let it go on."""
+        pid = self._one_of("worker")
+        if not pid:
+            return False
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            await self._site.set_forward(**BEYOND_ANY_LEASE)
+            await asyncio.sleep(HELD_SECONDS)
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        return True
+
+    def _one_of(self, command: str) -> int:
+        return self._random.choice(self._site.ups).child(command)
+
+    def _session(self) -> int:
+        """One of the server's processes that work for an API; its end takes all of them along."""
+        server = self._site.postmaster
         sessions = [pid for pid in children(server) if "loom_gateway" in " ".join(arguments(pid))]
-        return [self._random.choice(sessions)] if sessions else []
+        return self._random.choice(sessions) if sessions else 0
 
 
 def kill(pid: int) -> None:
     """End a process without a word to it."""
-    if running(pid):
+    if pid and running(pid):
         try:
             os.kill(pid, signal.SIGKILL)
         except ProcessLookupError:

@@ -1,8 +1,10 @@
 """What clients wrote and were told, what is there in the end, and whether the two agree.
 
-There are two kinds of rows. A shared one only grows, a line at a time, by whoever writes: its line
+There are four kinds of rows. A shared one only grows, a line at a time, by whoever writes: its line
 number n was written by the write that made version n. An own one has one writer, which replaces or
-deletes it: its write number n makes version n. So each version can be accounted for.
+deletes it: its write number n makes version n. So each version can be accounted for. An item is
+there or not; its row is the kind of it. And of a latest one, which a worker writes from what it was
+told, only the last text counts.
 """
 
 from __future__ import annotations
@@ -10,6 +12,9 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+
+from tests.chaos.findings import Findings
+from tests.chaos.linearizability import Operation, violations
 
 
 @dataclass(frozen=True)
@@ -44,36 +49,46 @@ class History:
     """Everything that happened: shared writes in any order, own ones in the order of their writer.
 
     `reads` are a row's version that a client saw and the least it had to be, since the client had
-    been told of it.
+    been told of it. `bound` are the ids that clients were told for one place, `erased` the users
+    whose erasure was acknowledged, `operations` what is judged by `linearizability`.
     """
 
     shared: list[Write] = field(default_factory=list)
     own: dict[str, list[Write]] = field(default_factory=lambda: defaultdict(list))
+    items: list[Write] = field(default_factory=list)
+    latest: dict[str, list[Write]] = field(default_factory=lambda: defaultdict(list))
     reads: list[tuple[str, int, int]] = field(default_factory=list)
+    bound: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    erased: list[str] = field(default_factory=list)
+    operations: list[Operation] = field(default_factory=list)
 
     @property
     def acknowledged(self) -> int:
         """How many writes were answered."""
-        return sum(write.version is not None for write in self._all())
+        done = sum(each.kind == "write" and each.outcome == "done" for each in self.operations)
+        return done + sum(write.version is not None for write in self._all())
 
     @property
     def unanswered(self) -> int:
         """How many writes were cut off."""
-        return sum(write.version is None for write in self._all())
+        unknown = sum(each.outcome == "unknown" for each in self.operations)
+        return unknown + sum(write.version is None for write in self._all())
 
     def _all(self) -> Iterator[Write]:
         yield from self.shared
-        for writes in self.own.values():
+        yield from self.items
+        for writes in (*self.own.values(), *self.latest.values()):
             yield from writes
 
 
 @dataclass
-class Verdict:
-    """What is wrong, in words; nothing should be.
+class Verdict(Findings):
+    """What the replay found.
 
     `lost`: acknowledged and not there. `doubled`: there twice. `gaps`: versions that nobody made,
     or that another write made than the one which was told so. `torn`: half a batch. `stale`: a read
     that did not show what had been acknowledged before. `unknown`: there, and nobody wrote it.
+    `impossible`: compare-and-swap that cannot have happened one thing at a time.
     """
 
     lost: list[str] = field(default_factory=list)
@@ -82,42 +97,41 @@ class Verdict:
     torn: list[str] = field(default_factory=list)
     stale: list[str] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """How many of each."""
-        return {name: len(found) for name, found in vars(self).items()}
-
-    @property
-    def clean(self) -> bool:
-        """Whether nothing is wrong."""
-        return not any(self.counts.values())
-
-    def report(self) -> str:
-        """All of it, the first few of each."""
-        lines = [", ".join(f"{name} {count}" for name, count in self.counts.items())]
-        for name, found in vars(self).items():
-            lines += [f"  {name}: {each}" for each in found[:10]]
-        return "\n".join(lines)
+    impossible: list[str] = field(default_factory=list)
 
 
-def check(history: History, final: Mapping[str, Row]) -> Verdict:
+@dataclass
+class Final:
+    """What is there in the end: rows by name, and the texts of each kind of item."""
+
+    rows: dict[str, Row] = field(default_factory=dict)
+    items: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+
+
+def check(history: History, final: Final) -> Verdict:
     """Replay what was acknowledged, and compare it with what is there."""
-    verdict = Verdict()
+    verdict, rows = Verdict(), final.rows
     by_row: dict[str, list[Write]] = defaultdict(list)
     for write in history.shared:
         by_row[write.row].append(write)
     for row, writes in by_row.items():
-        _check_shared(row, writes, final.get(row), verdict)
+        _check_shared(row, writes, rows.get(row), verdict)
     for row, writes in history.own.items():
-        _check_own(row, writes, final.get(row), verdict)
-        _check_versions(row, writes, final.get(row), verdict)
-    _check_batches(history.shared, final, verdict)
-    for row in final.keys() - by_row.keys() - history.own.keys():
-        verdict.unknown.append(f"row {row}")
+        _check_own(row, writes, rows.get(row), verdict)
+        _check_versions(row, writes, rows.get(row), verdict)
+    for row, writes in history.latest.items():
+        _check_latest(row, writes, rows.get(row), verdict)
+    _check_items(history.items, final.items, verdict)
+    _check_batches(history.shared, rows, verdict)
+    known = by_row.keys() | history.own.keys() | history.latest.keys()
+    verdict.unknown += [f"row {row}" for row in sorted(rows.keys() - known)]
     for row, seen, least in history.reads:
         if seen < least:
             verdict.stale.append(f"{row}: version {seen} after {least} was acknowledged")
+    for place, ids in history.bound.items():
+        if len(ids) > 1:
+            verdict.doubled.append(f"{place} was bound to {len(ids)} looms")
+    verdict.impossible += violations(history.operations)
     return verdict
 
 
@@ -181,6 +195,29 @@ def _check_versions(row: str, writes: list[Write], final: Row | None, verdict: V
     for number, (write, text) in enumerate(zip(writes, kept, strict=False), start=1):
         if write.text != text:
             verdict.gaps.append(f"{row}: version {number} has {text!r}, not {write.text!r}")
+
+
+def _check_latest(row: str, writes: list[Write], final: Row | None, verdict: Verdict) -> None:
+    """The text of the last write that was acknowledged, or of a later one that was cut off."""
+    places = [place for place, write in enumerate(writes) if write.version is not None]
+    if not places:
+        return
+    told = None if final is None else final.content
+    if told not in [write.text for write in writes[places[-1] :]]:
+        verdict.lost.append(f"{row}: says {told!r}, not {writes[places[-1]].text!r}")
+
+
+def _check_items(writes: list[Write], final: Mapping[str, list[str]], verdict: Verdict) -> None:
+    there = {kind: Counter(texts) for kind, texts in final.items()}
+    for write in writes:
+        count = there.get(write.row, Counter())[write.text or ""]
+        if count > 1:
+            verdict.doubled.append(f"{write.row} {write.text} is there {count} times")
+        elif count == 0 and write.version is not None:
+            verdict.lost.append(f"{write.row} {write.text}")
+    wanted = {(write.row, write.text) for write in writes}
+    for kind, texts in there.items():
+        verdict.unknown += [f"{kind} {text}" for text in texts if (kind, text) not in wanted]
 
 
 def _check_batches(writes: Iterable[Write], final: Mapping[str, Row], verdict: Verdict) -> None:

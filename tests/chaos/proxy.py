@@ -45,7 +45,7 @@ class Proxy:
         *,
         path: str | None = None,
         late: float = 5.0,
-        still: float = 1.0,
+        still: float = 0.5,
     ) -> None:
         self.happened: Counter[str] = Counter()
         self.port = 0
