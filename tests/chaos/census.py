@@ -50,18 +50,20 @@ _COUNTED: Final = sql.SQL(
 )
 
 _GAPS: Final = {
-    "memory row": "select memory_id::text as key, memory.version, array_agg(kept.version"
-    " order by kept.version) as kept from loom.memory join loom.memory_version as kept"
-    " using (org, memory_id) group by org, memory_id, memory.version",
-    "user profile": "select profile_id::text as key, now.revision as version,"
-    " array_agg(kept.revision order by kept.revision) as kept from loom.user_profile as now"
-    " join loom.user_profile_version as kept using (org, profile_id)"
-    " group by org, profile_id, now.revision",
+    "memory row": "select memory_id::text as key, row.version,"
+    " array_agg(kept.version order by kept.version) as kept from loom.memory as row"
+    " left join loom.memory_version as kept using (org, memory_id)"
+    " group by org, memory_id, row.version",
+    "user profile": "select profile_id::text as key, row.revision as version,"
+    " array_agg(kept.revision order by kept.revision) as kept from loom.user_profile as row"
+    " left join loom.user_profile_version as kept using (org, profile_id)"
+    " group by org, profile_id, row.revision",
     # Of a thread the versions before the one that stands.
-    "thread": "select thread_id::text as key, now.version - 1 as version, array_agg(kept.version"
-    " order by kept.version) as kept from loom.loom_thread as now"
-    " join loom.loom_thread_version as kept using (org, thread_id)"
-    " group by org, thread_id, now.version",
+    "thread": "select thread_id::text as key, row.version,"
+    " array_agg(kept.version order by kept.version) || row.version as kept"
+    " from loom.loom_thread as row"
+    " left join loom.loom_thread_version as kept using (org, thread_id)"
+    " group by org, thread_id, row.version",
 }
 """Rows that keep their versions: 1, 2, 3, up to the one that stands."""
 
@@ -74,10 +76,11 @@ _LEFT: Final = {
     " where state in ('queued', 'running')",
     "a vector that is due": "select memory_id::text from loom.embedding_due",
     "an idempotency key without an answer": "select op from loom.idempotency where answer is null",
-    "an advisory lock": "select coalesce(application_name, '') from pg_locks"
-    " join pg_stat_activity using (pid) where locktype = 'advisory'",
+    "an advisory lock": "select application_name from pg_locks join pg_stat_activity using (pid)"
+    " where locktype = 'advisory' and datname = current_database() and pid <> pg_backend_pid()",
     "an open transaction": "select application_name from pg_stat_activity"
-    " where state like 'idle in transaction%'",
+    " where state like 'idle in transaction%' and datname = current_database()"
+    " and pid <> pg_backend_pid()",
 }
 
 _BUILT_TWICE: Final = """
@@ -118,8 +121,10 @@ def take(conn: Connection, history: History, rows: Mapping[str, str | None]) -> 
             census.two_current.append(f"{row['count']} of {what} {row['key']}")
     for what, query in _GAPS.items():
         for row in _all(conn, query):
-            if row["kept"] != list(range(1, row["version"] + 1)):
-                census.version_gaps.append(f"{what} {row['key']}: {_short(row['kept'])}")
+            kept = [version for version in row["kept"] if version is not None]
+            if kept != list(range(1, row["version"] + 1)):
+                told = f"version {row['version']}, and {len(kept)} are kept"
+                census.version_gaps.append(f"{what} {row['key']}: {told}")
     census.digests_off += [*_hashes_off(conn), *_digests_off(conn), *_search_off(conn)]
     for row in _all(conn, _BUILT_TWICE):
         census.built_twice.append(f"{row['kind']} of {row['user_id']}: {row['versions']}")
@@ -280,7 +285,3 @@ def _erased_left(conn: Connection, users: Sequence[str]) -> Iterable[str]:
 def _all(conn: Connection, query: Any, parameters: Sequence[object] = ()) -> list[Row]:
     with conn.cursor(row_factory=dict_row) as cursor:
         return cursor.execute(query, parameters or None).fetchall()
-
-
-def _short(kept: Sequence[int]) -> str:
-    return f"{len(kept)} versions up to {kept[-1]}"

@@ -31,7 +31,7 @@ TROUBLE: Final[tuple[Callable[[], Step], ...]] = (
 )
 
 _TROUBLE_SHARE: Final = 0.08
-_SLOW_SHARE: Final = 0.3
+_SLOW_SHARE: Final = 0.15
 """Of answers that come byte by byte, so that workers are killed over them."""
 
 

@@ -35,6 +35,7 @@ SOCKET: Final = f".s.PGSQL.{PORT}"
 # What waits in production for minutes is to happen often in one.
 BRISK: Final = {
     "LOOM_AUTH": "required",
+    "LOOM_WORKER_CONCURRENCY": "4",
     "LOOM_MODEL": "scripted",
     "LOOM_MODEL_TIMEOUT_SECONDS": "10",
     "LOOM_STRUCTURED_PROFILE_COOLDOWN_SECONDS": "0",

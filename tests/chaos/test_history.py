@@ -7,13 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from tests.chaos.history import History, Row, Write, check
-
-Final = dict[str, Row]
+from tests.chaos.history import Final, History, Row, Write, check
+from tests.chaos.linearizability import Operation
 
 
 def whole() -> tuple[History, Final]:
-    """Three writers' lines in a shared row, batches over two, and own rows."""
+    """Three writers' lines in a shared row, batches over two, own rows, items, and all else."""
     history = History()
     history.shared = [
         Write("log", "a-1", 1),
@@ -33,52 +32,65 @@ def whole() -> tuple[History, Final]:
     ]
     history.own["new"] = [Write("new", "one", None)]
     history.reads = [("own", 2, 2), ("own", 3, 2)]
-    final = {
+    history.items = [Write("thread", "t-1", 0), Write("turn", "t-1", 0), Write("turn", "t-2", None)]
+    history.latest["name"] = [Write("name", "Ann", 0), Write("name", "Bo", 0)]
+    history.bound["run"] = {"loom 1"}
+    history.operations = [
+        Operation("k", 1, "write", "done", 0, 1, "a", None, 1),
+        Operation("k", 2, "write", "unknown", 2, text="b"),
+        Operation("k", 1, "read", "done", 3, 4, "a", version=1),
+    ]
+    rows = {
         "log": Row("a-1\nb-1\nc-1\na-2", 4),
         "other": Row("a-2'", 1),
         "own": Row("three", 3),
         "kept": Row(None, 2, ("1", None)),
+        "name": Row("Bo", 2),
     }
-    return history, final
+    return history, Final(rows, {"thread": ["t-1"], "turn": ["t-1"]})
 
 
 def test_a_whole_history_is_clean() -> None:
     history, final = whole()
     verdict = check(history, final)
     assert verdict.clean, verdict.report()
-    assert (history.acknowledged, history.unanswered) == (9, 6)
+    assert (history.acknowledged, history.unanswered) == (14, 8)
 
 
 def test_a_write_that_was_cut_off_may_be_there_or_not() -> None:
     history, final = whole()
     history.own["own"].append(Write("own", "four", None))
+    history.latest["name"].append(Write("name", "Cy", None))
     assert check(history, final).clean
-    assert check(history, {**final, "own": Row("four", 4)}).clean
-    assert check(history, {**final, "new": Row("one", 1)}).clean
-    assert check(history, {**final, "kept": Row("x", 3, ("1", None, "x"))}).clean
+    final.rows["own"] = Row("four", 4)
+    final.rows["new"] = Row("one", 1)
+    final.rows["kept"] = Row("x", 3, ("1", None, "x"))
+    final.rows["name"] = Row("Cy", 3)
+    final.items["turn"].append("t-2")
+    assert check(history, final).clean
 
 
 Break = Callable[[History, Final], None]
 
 
 def lose_a_line(_: History, final: Final) -> None:
-    final["log"] = Row("a-1\nc-1\na-2", 3)
+    final.rows["log"] = Row("a-1\nc-1\na-2", 3)
 
 
 def lose_the_last_line(_: History, final: Final) -> None:
-    final["other"] = Row(None, 0)
+    final.rows["other"] = Row(None, 0)
 
 
 def lose_a_row(_: History, final: Final) -> None:
-    del final["log"]
+    del final.rows["log"]
 
 
 def lose_an_own_row(_: History, final: Final) -> None:
-    del final["own"]
+    del final.rows["own"]
 
 
 def lose_the_last_own_write(_: History, final: Final) -> None:
-    final["own"] = Row(None, 2)
+    final.rows["own"] = Row(None, 2)
 
 
 def begin_versions_again(history: History, _: Final) -> None:
@@ -86,28 +98,28 @@ def begin_versions_again(history: History, _: Final) -> None:
 
 
 def double_a_line(_: History, final: Final) -> None:
-    final["log"] = Row("a-1\nb-1\nc-1\na-2\na-1", 5)
+    final.rows["log"] = Row("a-1\nb-1\nc-1\na-2\na-1", 5)
 
 
 def double_a_line_that_was_cut_off(_: History, final: Final) -> None:
-    final["log"] = Row("a-1\nb-1\nc-1\na-2\nc-1", 5)
+    final.rows["log"] = Row("a-1\nb-1\nc-1\na-2\nc-1", 5)
 
 
 def double_an_own_write(history: History, final: Final) -> None:
     history.own["own"][2] = Write("own", "three", 4)
-    final["own"] = Row("three", 4)
+    final.rows["own"] = Row("three", 4)
 
 
 def double_the_last_own_write(_: History, final: Final) -> None:
-    final["own"] = Row("three", 4)
+    final.rows["own"] = Row("three", 4)
 
 
 def skip_a_version(_: History, final: Final) -> None:
-    final["log"] = replace(final["log"], version=5)
+    final.rows["log"] = replace(final.rows["log"], version=5)
 
 
 def swap_two_lines(_: History, final: Final) -> None:
-    final["log"] = Row("b-1\na-1\nc-1\na-2", 4)
+    final.rows["log"] = Row("b-1\na-1\nc-1\na-2", 4)
 
 
 def tell_a_version_twice(history: History, _: Final) -> None:
@@ -115,23 +127,23 @@ def tell_a_version_twice(history: History, _: Final) -> None:
 
 
 def keep_an_old_text(_: History, final: Final) -> None:
-    final["own"] = Row("one", 3)
+    final.rows["own"] = Row("one", 3)
 
 
 def drop_a_version(_: History, final: Final) -> None:
-    final["kept"] = Row(None, 2, ("1",))
+    final.rows["kept"] = Row(None, 2, ("1",))
 
 
 def change_a_version(_: History, final: Final) -> None:
-    final["kept"] = Row(None, 2, ("two", None))
+    final.rows["kept"] = Row(None, 2, ("two", None))
 
 
 def tear_a_batch(_: History, final: Final) -> None:
-    final["log"] = Row("a-1\nb-1\nc-1\na-2\nc-2", 5)
+    final.rows["log"] = Row("a-1\nb-1\nc-1\na-2\nc-2", 5)
 
 
 def tear_an_acknowledged_batch(_: History, final: Final) -> None:
-    del final["other"]
+    del final.rows["other"]
 
 
 def read_the_past(history: History, _: Final) -> None:
@@ -139,11 +151,39 @@ def read_the_past(history: History, _: Final) -> None:
 
 
 def write_what_nobody_wrote(_: History, final: Final) -> None:
-    final["log"] = Row("a-1\nb-1\nc-1\na-2\nz-9", 5)
+    final.rows["log"] = Row("a-1\nb-1\nc-1\na-2\nz-9", 5)
+
+
+def lose_an_item(_: History, final: Final) -> None:
+    final.items["thread"].clear()
+
+
+def double_an_item(_: History, final: Final) -> None:
+    final.items["turn"].append("t-1")
+
+
+def double_an_item_that_was_cut_off(_: History, final: Final) -> None:
+    final.items["turn"] += ["t-2", "t-2"]
+
+
+def make_an_item(_: History, final: Final) -> None:
+    final.items["turn"].append("t-9")
+
+
+def go_back_to_what_was_said_before(_: History, final: Final) -> None:
+    final.rows["name"] = Row("Ann", 2)
+
+
+def bind_two_looms_to_one_place(history: History, _: Final) -> None:
+    history.bound["run"].add("loom 2")
+
+
+def let_two_win(history: History, _: Final) -> None:
+    history.operations.append(Operation("k", 3, "write", "done", 0, 1, "c", None, 1))
 
 
 def make_a_row(_: History, final: Final) -> None:
-    final["strange"] = Row("", 1)
+    final.rows["strange"] = Row("", 1)
 
 
 @pytest.mark.parametrize(
@@ -170,6 +210,13 @@ def make_a_row(_: History, final: Final) -> None:
         ("stale", read_the_past),
         ("unknown", write_what_nobody_wrote),
         ("unknown", make_a_row),
+        ("lost", lose_an_item),
+        ("doubled", double_an_item),
+        ("doubled", double_an_item_that_was_cut_off),
+        ("unknown", make_an_item),
+        ("lost", go_back_to_what_was_said_before),
+        ("doubled", bind_two_looms_to_one_place),
+        ("impossible", let_two_win),
     ],
 )
 def test_what_is_broken_is_found(kind: str, how: Break) -> None:

@@ -40,7 +40,9 @@ class UserProfile:
 
     async def hear(self) -> bool:
         """A signal, now and then told twice: its id keeps it from being merged again."""
-        text, user = self._hand.next(), f"heard-{self._hand.number}-{self._hand.round}"
+        # A name to the rules too, which judge where the model's answer is cut off.
+        text = self._hand.next().capitalize()
+        user = f"heard-{self._hand.number}-{self._hand.round}"
         writes = self._hand.history.latest[user]
         write = self._hand.begin(writes, Write(user, text, None))
         signals = [{"id": text, "text": f"Call me {text}."}]
