@@ -9,7 +9,6 @@ import os
 import signal
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable
 from random import Random
 from typing import Final
 
@@ -32,6 +31,14 @@ BEYOND_ANY_LEASE: Final = {"seconds": 301}
 FIRST: Final = ("API", "worker", "PostgreSQL")
 """What every run kills, however short it is."""
 
+KINDS: Final = (
+    *FIRST,
+    "a session of PostgreSQL",
+    "API and PostgreSQL",
+    "worker held beyond its lease",
+)
+"""What is done to processes; connections break beside it, as `proxy.BREAKS` says."""
+
 
 class Faults:
     """Injects faults into an installation while a load runs on it."""
@@ -41,14 +48,6 @@ class Faults:
         self._site = site
         self._load = load
         self._random = Random(seed)
-        self._kinds: dict[str, Callable[[], Awaitable[bool]]] = {
-            "API": lambda: self._kill(self._one_of("serve")),
-            "worker": lambda: self._kill(self._one_of("worker")),
-            "PostgreSQL": lambda: self._kill(site.postmaster),
-            "a session of PostgreSQL": lambda: self._kill(self._session()),
-            "API and PostgreSQL": lambda: self._kill(self._one_of("serve"), site.postmaster),
-            "worker held beyond its lease": self._hold,
-        }
 
     @property
     def injected(self) -> Counter[str]:
@@ -72,9 +71,9 @@ class Faults:
         deck = self._random.sample(FIRST, k=len(FIRST))
         while time.monotonic() < deadline or not self._killed.keys() >= set(FIRST):
             if not deck:
-                deck = self._random.sample(list(self._kinds), k=len(self._kinds))
+                deck = self._random.sample(KINDS, k=len(KINDS))
             kind = deck.pop()
-            if await self._kinds[kind]():
+            if await self._inflict(kind):
                 self._killed[kind] += 1
                 await self._recovered(kind)
             else:  # it ends of itself just now
@@ -100,11 +99,26 @@ class Faults:
                 f"running {self._site.parts()}; the launchers said:\n{self._site.said}"
             ) from None
 
-    async def _kill(self, *pids: int) -> bool:
-        """End processes without a word to them; whether there were any."""
+    async def _inflict(self, kind: str) -> bool:
+        """Do it; whether there was something to do it to."""
+        if kind == "worker held beyond its lease":
+            return await self._hold()
+        pids = self._victims(kind)
         for pid in pids:
             kill(pid)
         return any(pids)
+
+    def _victims(self, kind: str) -> list[int]:
+        match kind:
+            case "API":
+                return [self._one_of("serve")]
+            case "worker":
+                return [self._one_of("worker")]
+            case "PostgreSQL":
+                return [self._site.postmaster]
+            case "a session of PostgreSQL":
+                return [self._session()]
+        return [self._one_of("serve"), self._site.postmaster]
 
     async def _hold(self) -> bool:
         """Stop a worker, let its leases end and others take its work; then let it go on."""

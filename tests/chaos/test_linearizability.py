@@ -223,9 +223,18 @@ def driven(random: Random, operations: int = 120, clients: int = 8) -> list[Oper
         if done:
             state = State(state.version + 1, text)
             texts.append(text)
-        outcome, until = ("unknown", CUT_OFF) if unheard else ("done", answered)
         version = None if unheard else state.version
         history.append(
-            Operation("k", client, "write", outcome, called, until, text, expects, version)
+            Operation(
+                "k",
+                client,
+                "write",
+                "unknown" if unheard else "done",
+                called,
+                CUT_OFF if unheard else answered,
+                text,
+                expects,
+                version,
+            )
         )
     return history

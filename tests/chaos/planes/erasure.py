@@ -11,7 +11,7 @@ from tests.chaos.planes.user_profile import fact
 class Erasure:
     """One user after another, each erased while builds for it may be under way."""
 
-    WEIGHTS: ClassVar = {"erasure": 1}
+    WEIGHTS: ClassVar = {"erasure": 2}
 
     def __init__(self, hand: Hand) -> None:
         self._hand = hand
@@ -33,11 +33,10 @@ class Erasure:
         return True
 
     def _planes(self, text: str) -> list[tuple[str, dict[str, object]]]:
-        fact_of_city = {"memory_key": "city", "value": f"city: {text}", "memory_type": "semantic"}
         signals = [{"id": text, "text": f"Call me {text}."}]
         return [
             ("working_memory.set", {"content": text}),
-            ("memory.set", fact_of_city),
+            ("memory.set", {"memory_key": "city", "value": f"city: {text}"}),
             ("profile.set", {"label": "persona", "value": text}),
             ("user_profile.apply", {"delta": fact("name", text)}),
             ("user_profile.update", {"signals": signals, "source": "llm"}),

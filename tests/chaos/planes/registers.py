@@ -118,14 +118,23 @@ class Registers:
         """What stands there."""
         key, register = self._turn()
         called = now()
-        operation = Operation(key, self._hand.number, "read", "unknown", called)
         try:
             state = await register.read(key)
         except Unheard:
             return False
         self._seen[key] = state
-        told = {"text": state.text, "version": state.version}
-        self._note(replace(operation, outcome="done", answered=now(), **told))
+        self._note(
+            Operation(
+                key,
+                self._hand.number,
+                "read",
+                "done",
+                called,
+                now(),
+                state.text,
+                version=state.version,
+            )
+        )
         return True
 
     async def swap(self) -> bool:
