@@ -17,7 +17,7 @@ from psycopg.rows import dict_row
 from tests.chaos.findings import Findings
 from tests.chaos.history import History
 from tests.chaos.load import CLIENTS
-from tests.chaos.planes.structured_profile import PROPERTIES, row_of, user_of
+from tests.chaos.planes.structured_profile import PROPERTIES, row_of, users_of
 
 Connection = psycopg.Connection[Any]
 Row = dict[str, Any]
@@ -257,13 +257,13 @@ def _behind(conn: Connection, rows: Mapping[str, str | None]) -> Iterable[str]:
         " where memory_key = 'structured_profile' and deleted_at is null"
     )
     built = {row["user_id"]: row["value"] for row in _all(conn, query)}
-    for number in range(CLIENTS):
-        profile = built.get(user_of(number), {})
+    for user in [user for number in range(CLIENTS) for user in users_of(number)]:
+        profile = built.get(user, {})
         for name in PROPERTIES:
-            fact = rows.get(row_of(number, name))
+            fact = rows.get(row_of(user, name))
             wanted = None if fact is None else fact.removeprefix(f"{name}: ")
             if profile.get(name) != wanted:
-                yield f"{name} of {user_of(number)}: {profile.get(name)!r}, not {wanted!r}"
+                yield f"{name} of {user}: {profile.get(name)!r}, not {wanted!r}"
 
 
 def _erased_left(conn: Connection, users: Sequence[str]) -> Iterable[str]:

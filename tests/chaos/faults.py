@@ -12,6 +12,8 @@ from collections import Counter
 from random import Random
 from typing import Final
 
+import psycopg
+
 from tests.chaos.load import Load
 from tests.chaos.proxy import BREAKS
 from tests.chaos.site import Site
@@ -31,10 +33,16 @@ BEYOND_ANY_LEASE: Final = {"seconds": 301}
 FIRST: Final = ("API", "worker", "PostgreSQL")
 """What every run kills, however short it is."""
 
+END_SESSIONS: Final = """
+select pg_terminate_backend(pid) from pg_stat_activity
+where usename in ('loom_gateway', 'loom_worker')
+"""
+
 KINDS: Final = (
     *FIRST,
     "a session of PostgreSQL",
     "API and PostgreSQL",
+    "all sessions ended",
     "worker held beyond its lease",
 )
 """What is done to processes; connections break beside it, as `proxy.BREAKS` says."""
@@ -103,6 +111,8 @@ class Faults:
         """Do it; whether there was something to do it to."""
         if kind == "worker held beyond its lease":
             return await self._hold()
+        if kind == "all sessions ended":
+            return await asyncio.to_thread(self._end_sessions)
         pids = self._victims(kind)
         for pid in pids:
             kill(pid)
@@ -132,6 +142,15 @@ class Faults:
         finally:
             os.kill(pid, signal.SIGCONT)
         return True
+
+    def _end_sessions(self) -> bool:
+        """As a server does that ends what is idle too long: in order, and without asking."""
+        try:
+            with self._site.connect() as conn:
+                ended = conn.execute(END_SESSIONS).fetchall()
+        except (psycopg.OperationalError, OSError):  # it is away just now
+            return False
+        return bool(ended)
 
     def _one_of(self, command: str) -> int:
         return self._random.choice(self._site.ups).child(command)

@@ -21,22 +21,22 @@ from tests.chaos.planes.structured_profile import SCHEMA
 from tests.cluster import Cluster
 from tests.databases import Database, Templates, copy_of
 
-FACTS: Mapping[str, str | None] = {"city-0": "city: Berlin", "editor-0": "editor: ed"}
+FACTS: Mapping[str, str | None] = {"city of s0.0": "city: Berlin", "editor of s0.0": "editor: ed"}
 
 
 def fill(conn: Connection) -> None:
     """Something of everything, and a structured profile built as a worker does."""
     install(conn)
-    ours = {**PLACE, "user_id": "s0"}
+    ours = {**PLACE, "user_id": "s0.0"}
     place = {"org": PLACE["org"], "namespace": PLACE["namespace"]}
     operate(conn, "profile_schema.set", **place, json_schema=SCHEMA)
     operate(conn, "working_memory.set", **PLACE, block_key="log", content="one")
     for text in ("one", "two"):
         operate(conn, "memory.set", **PLACE, memory_key="fact", value=text)
     operate(conn, "memory.set", **ours, memory_key="twin", value="city: Berlin")
-    operate(conn, "memory.set", **ours, memory_key="city-0", value="city: Berlin")
+    operate(conn, "memory.set", **ours, memory_key="city of s0.0", value="city: Berlin")
     kind = {"memory_type": "preference"}
-    operate(conn, "memory.set", **ours, memory_key="editor-0", value="editor: ed", **kind)
+    operate(conn, "memory.set", **ours, memory_key="editor of s0.0", value="editor: ed", **kind)
     operate(conn, "memory.set", **ours, memory_key="gone", value="gone")
     operate(conn, "memory.delete", **ours, memory_key="gone")
     scope = {**place, "user_id": "told"}
@@ -50,7 +50,7 @@ def fill(conn: Connection) -> None:
 
 
 def build(conn: Connection, answer: Mapping[str, str]) -> None:
-    """The structured profile of s0, as a worker writes it."""
+    """The structured profile of s0.0, as a worker writes it."""
     list(conn.execute("select * from loom.work_due('structured_profile')"))
     claimed = conn.execute(
         "select lease_id from loom.work_claim('chaos', 'main', 'structured_profile', 1)"
@@ -197,19 +197,19 @@ SPOILT: dict[str, tuple[str, Spoil]] = {
     ),
     "a source digest that lags behind": (
         "digests_off",
-        run("update loom.user_state set source_digest = ~source_digest where user_id = 's0'"),
+        run("update loom.user_state set source_digest = ~source_digest where user_id = 's0.0'"),
     ),
     "a source count that lags behind": (
         "digests_off",
-        run("update loom.user_state set source_count = 3 where user_id = 's0'"),
+        run("update loom.user_state set source_count = 3 where user_id = 's0.0'"),
     ),
     "the digest of a fold that lags behind": (
         "digests_off",
-        run("update loom.user_state set fold_digest = ~fold_digest where user_id = 's0'"),
+        run("update loom.user_state set fold_digest = ~fold_digest where user_id = 's0.0'"),
     ),
     "a user without a state": (
         "digests_off",
-        run("delete from loom.user_state where user_id = 's0'"),
+        run("delete from loom.user_state where user_id = 's0.0'"),
     ),
     "a row that no search finds": ("digests_off", run("delete from loom.memory_text")),
     "a row that is found by an older text": (
