@@ -54,9 +54,9 @@ fuzz: $(INSTALLED) ## Send hostile requests at length, and look for leaks (half 
 demo: $(INSTALLED) ## Show a session and a structured profile on a database of its own, then remove it
 	@$(BIN)/loom demo
 
-# Seconds, and a seed to have the same run again: make chaos ARGS="300 42"
+# Seconds, a seed, and a folder for the report: make chaos ARGS="60 42 build/chaos"
 .PHONY: chaos
-chaos: $(INSTALLED) ## Kill API, worker and PostgreSQL under a write load for a minute, and count
+chaos: $(INSTALLED) ## Kill APIs, workers, PostgreSQL and connections under load for ten minutes, and count
 	$(BIN)/python -m tests.chaos $(ARGS)
 
 # For a look in half a minute: make bench ARGS=--quick

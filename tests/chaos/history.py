@@ -50,7 +50,8 @@ class History:
 
     `reads` are a row's version that a client saw and the least it had to be, since the client had
     been told of it. `bound` are the ids that clients were told for one place, `erased` the users
-    whose erasure was acknowledged, `operations` what is judged by `linearizability`.
+    whose erasure was acknowledged, `operations` what is judged by `linearizability`, `refused`
+    what was told no although nothing that happened speaks against it.
     """
 
     shared: list[Write] = field(default_factory=list)
@@ -61,6 +62,7 @@ class History:
     bound: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     erased: list[str] = field(default_factory=list)
     operations: list[Operation] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
 
     @property
     def acknowledged(self) -> int:
@@ -88,7 +90,8 @@ class Verdict(Findings):
     `lost`: acknowledged and not there. `doubled`: there twice. `gaps`: versions that nobody made,
     or that another write made than the one which was told so. `torn`: half a batch. `stale`: a read
     that did not show what had been acknowledged before. `unknown`: there, and nobody wrote it.
-    `impossible`: compare-and-swap that cannot have happened one thing at a time.
+    `impossible`: compare-and-swap that cannot have happened one thing at a time. `refused`: what
+    was told no, and need not have been.
     """
 
     lost: list[str] = field(default_factory=list)
@@ -98,6 +101,7 @@ class Verdict(Findings):
     stale: list[str] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
     impossible: list[str] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
 
 
 @dataclass
@@ -132,6 +136,7 @@ def check(history: History, final: Final) -> Verdict:
         if len(ids) > 1:
             verdict.doubled.append(f"{place} was bound to {len(ids)} looms")
     verdict.impossible += violations(history.operations)
+    verdict.refused += history.refused
     return verdict
 
 

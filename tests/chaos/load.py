@@ -13,6 +13,7 @@ from typing import Any
 import httpx2
 
 from loom.client import Client
+from loom.errors import LoomError
 from loom.retry import RetryPolicy
 from tests.chaos.history import History
 from tests.chaos.planes.erasure import Erasure
@@ -67,10 +68,7 @@ class Load:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Write during the block; at its end each client brings its last write to an answer.
-
-        Raises what a client met that was neither an answer nor worth a retry.
-        """
+        """Write during the block; at its end each client brings its last write to an answer."""
         async with asyncio.TaskGroup() as group:
             for number in range(CLIENTS):
                 group.create_task(self._act(number))
@@ -121,8 +119,11 @@ class Load:
                     weights.append(kind.WEIGHTS[name])
             while not self._stop.is_set():
                 name, act = random.choices(acts, weights)[0]
-                if await act():
-                    self.kinds[name] += 1
+                try:
+                    if await act():
+                        self.kinds[name] += 1
+                except LoomError as refusal:  # of what must not be refused: the run goes on
+                    self.history.refused.append(f"{name}: {refusal}")
 
     def _heard(self) -> None:
         self.acknowledged += 1

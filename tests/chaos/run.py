@@ -6,6 +6,7 @@ import asyncio
 import json
 import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -16,11 +17,12 @@ from tests.chaos.faults import Faults, kill
 from tests.chaos.final import everything
 from tests.chaos.history import Final as Standing
 from tests.chaos.history import Verdict, check
+from tests.chaos.instruments import Connection
 from tests.chaos.load import CLIENTS, Load, client
 from tests.chaos.site import LAUNCHERS, Site
 from tests.cli.processes import running, until
 
-MOST_SECONDS: Final = 300.0
+MOST_SECONDS: Final = 180.0
 """How much longer than asked a run may take, to the answer of the last write."""
 
 DRAIN_SECONDS: Final = 120.0
@@ -30,6 +32,9 @@ LOOKS: Final = 12
 
 BEYOND_ALL_WAITS: Final = {"hours": 1}
 """No lease is longer, and no wait after the first few failures."""
+
+
+Prepare = Callable[[Connection], None]
 
 
 @dataclass(frozen=True)
@@ -105,18 +110,28 @@ def _counts(counter: dict[Any, int]) -> str:
     return ", ".join(f"{name} {count}" for name, count in sorted(counter.items()))
 
 
-def chaos(seconds: float, seed: int) -> Result:
-    """Break one part after another under load; all that was acknowledged must be there."""
-    return asyncio.run(_chaos(seconds, seed))
+def chaos(seconds: float, seed: int, prepare: Prepare | None = None) -> Result:
+    """Break one part after another under load; all that was acknowledged must be there.
+
+    `prepare` gets a connection of the owner before the load begins."""
+    return asyncio.run(_chaos(seconds, seed, prepare))
 
 
-async def _chaos(seconds: float, seed: int) -> Result:
+async def _chaos(seconds: float, seed: int, prepare: Prepare | None) -> Result:
     async with Site(seed) as site:
+        if prepare is not None:
+            with site.connect() as conn:
+                prepare(conn)
         load = Load(site.urls, site.token, seed)
         faults = Faults(site, load, seed)
         started = time.monotonic()
-        async with asyncio.timeout(seconds + MOST_SECONDS), load.running():
-            await faults.inject(seconds)
+        try:
+            async with asyncio.timeout(seconds + MOST_SECONDS), load.running():
+                await faults.inject(seconds)
+        except TimeoutError:
+            raise AssertionError(
+                f"some client never got an answer: {load.statuses}; it was said:\n{site.said}"
+            ) from None
         seconds = time.monotonic() - started
         assert all(up.process.poll() is None for up in site.ups), site.said
         return await _judged(site, load, seed, seconds, dict(faults.injected))

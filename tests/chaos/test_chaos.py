@@ -18,6 +18,7 @@ from tests.chaos.faults import FIRST, KINDS
 from tests.chaos.load import PLANES
 from tests.chaos.proxy import BREAKS
 from tests.chaos.run import Result, blackout, chaos
+from tests.chaos.sabotage import sabotage
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks into /proc")
 
@@ -50,6 +51,18 @@ def test_o13_o16_o46_o70_a_minute_of_chaos(
     result = chaos(60.0, time.time_ns() % 1_000_000)
     judge(result, capsys, tmp_path)
     assert result.faults.keys() == {*KINDS, *BREAKS}, result.report()
+
+
+@pytest.mark.slow
+def test_an_installation_that_loses_and_doubles_is_found_out(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    result = chaos(20.0, SEED, sabotage)
+    with capsys.disabled():
+        print(f"\n{result.report()}")
+    found = {**result.verdict.counts, **result.census.counts}
+    wanted = ("lost", "doubled", "impossible", "digests_off")
+    assert all(found[each] for each in wanted), result.report()
 
 
 def test_acknowledged_writes_are_there_after_everything_was_killed_at_once(

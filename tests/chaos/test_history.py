@@ -178,6 +178,10 @@ def bind_two_looms_to_one_place(history: History, _: Final) -> None:
     history.bound["run"].add("loom 2")
 
 
+def refuse_without_reason(history: History, _: Final) -> None:
+    history.refused.append("memory: restore: MEMORY_NOT_FOUND")
+
+
 def let_two_win(history: History, _: Final) -> None:
     history.operations.append(Operation("k", 3, "write", "done", 0, 1, "c", None, 1))
 
@@ -217,6 +221,7 @@ def make_a_row(_: History, final: Final) -> None:
         ("lost", go_back_to_what_was_said_before),
         ("doubled", bind_two_looms_to_one_place),
         ("impossible", let_two_win),
+        ("refused", refuse_without_reason),
     ],
 )
 def test_what_is_broken_is_found(kind: str, how: Break) -> None:
