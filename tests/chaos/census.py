@@ -18,6 +18,7 @@ from tests.chaos.findings import Findings
 from tests.chaos.history import History
 from tests.chaos.load import CLIENTS
 from tests.chaos.planes.structured_profile import PROPERTIES, row_of, users_of
+from tests.vectors import has_vectors
 
 Connection = psycopg.Connection[Any]
 Row = dict[str, Any]
@@ -126,6 +127,8 @@ def take(conn: Connection, history: History, rows: Mapping[str, str | None]) -> 
                 told = f"version {row['version']}, and {len(kept)} are kept"
                 census.version_gaps.append(f"{what} {row['key']}: {told}")
     census.digests_off += [*_hashes_off(conn), *_digests_off(conn), *_search_off(conn)]
+    if has_vectors(conn):
+        census.digests_off += _vectors_off(conn)
     for row in _all(conn, _BUILT_TWICE):
         census.built_twice.append(f"{row['kind']} of {row['user_id']}: {row['versions']}")
     census.built_behind += _behind(conn, rows)
@@ -248,6 +251,18 @@ def _search_off(conn: Connection) -> Iterable[str]:
       else memory_text.memory_id is not null end
     """
     return (f"text of row {row['key']}" for row in _all(conn, query))
+
+
+def _vectors_off(conn: Connection) -> Iterable[str]:
+    """Each text has a vector of the model in use, made of this text, and no other row has one."""
+    query = """
+    select coalesce(text.memory_id, made.memory_id)::text as key
+    from (select text.* from loom.memory_text as text, loom.embedding_model
+      where state = 'active') as text
+    full join loom.embedding as made using (org, memory_id)
+    where made.content_sha256 is distinct from text.content_sha256
+    """
+    return (f"vector of row {row['key']}" for row in _all(conn, query))
 
 
 def _behind(conn: Connection, rows: Mapping[str, str | None]) -> Iterable[str]:

@@ -14,6 +14,7 @@ from tests.model_endpoint import (
     Request,
     Step,
     by_the_facts,
+    by_the_words,
     completion,
     cut_off,
     dropped_at_once,
@@ -35,6 +36,8 @@ _SLOW_SHARE: Final = 0.15
 """Of answers that come byte by byte, so that workers are killed over them."""
 
 
+DIMENSION: Final = 16
+
 WOVEN: Final = "woven "
 """How the threads begin that it adds."""
 
@@ -46,6 +49,7 @@ class Model:
         self.reliable = False
         self._random = Random(seed)
         self._numbers = itertools.count(1)
+        self._vectors = by_the_words(DIMENSION)
 
     def __call__(self, request: Request) -> Step:
         if not self.reliable and self._random.random() < _TROUBLE_SHARE:
@@ -55,6 +59,8 @@ class Model:
         return replace(step, manner="drip") if slow else step
 
     def _answer(self, request: Request) -> Step:
+        if request.path.endswith("/embeddings"):
+            return self._vectors(request)
         messages = request.body["messages"]
         system = messages[0]["content"]
         if "long-term memory of" in system:

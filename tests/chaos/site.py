@@ -37,6 +37,7 @@ BRISK: Final = {
     "LOOM_AUTH": "required",
     "LOOM_WORKER_CONCURRENCY": "4",
     "LOOM_MODEL": "scripted",
+    "LOOM_EMBEDDING_MODEL": "by words",
     "LOOM_MODEL_TIMEOUT_SECONDS": "10",
     "LOOM_STRUCTURED_PROFILE_COOLDOWN_SECONDS": "0",
     "LOOM_STRUCTURED_PROFILE_INTERVAL_SECONDS": "1",
@@ -71,7 +72,8 @@ class Site:
         try:
             self.folder = self._stack.enter_context(data_folder())
             endpoint = self._stack.enter_context(ModelEndpoint(answer=self.model))
-            self._env["LOOM_MODEL_BASE_URL"] = endpoint.url
+            for purpose in ("MODEL", "EMBEDDING"):
+                self._env[f"LOOM_{purpose}_BASE_URL"] = endpoint.url
             for login in ("gateway", "worker"):
                 self._env[f"LOOM_{login.upper()}_DATABASE_URL"] = await self._to_database(login)
             # At once: who comes first makes the database, and both bring its schema up to date.

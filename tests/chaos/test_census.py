@@ -20,6 +20,7 @@ from tests.chaos.load import PLACE
 from tests.chaos.planes.structured_profile import SCHEMA
 from tests.cluster import Cluster
 from tests.databases import Database, Templates, copy_of
+from tests.vectors import active_model, embed, has_vectors, need_vectors
 
 FACTS: Mapping[str, str | None] = {"city of s0.0": "city: Berlin", "editor of s0.0": "editor: ed"}
 
@@ -27,6 +28,8 @@ FACTS: Mapping[str, str | None] = {"city of s0.0": "city: Berlin", "editor of s0
 def fill(conn: Connection) -> None:
     """Something of everything, and a structured profile built as a worker does."""
     install(conn)
+    if has_vectors(conn):
+        active_model(conn, "m")
     ours = {**PLACE, "user_id": "s0.0"}
     place = {"org": PLACE["org"], "namespace": PLACE["namespace"]}
     operate(conn, "profile_schema.set", **place, json_schema=SCHEMA)
@@ -47,6 +50,8 @@ def fill(conn: Connection) -> None:
     operate(conn, "looms.thread_add", **place, loomId=loom, text="a thread")
     operate(conn, "looms.activity", **place, loomId=loom, text="a turn")
     build(conn, {"city": "Berlin", "editor": "ed"})
+    if has_vectors(conn):
+        embed(conn, {"": [1.0, 2.0]}, org=PLACE["org"], model="m")
 
 
 def build(conn: Connection, answer: Mapping[str, str]) -> None:
@@ -270,6 +275,23 @@ def test_what_is_spoilt_is_found(filled: Connection, kind: str, spoil: Spoil) ->
     filled.execute("set session_replication_role = replica")
     spoil(filled)
     assert taken(filled).counts[kind] > 0, taken(filled).report()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "update loom.embedding set content_sha256 = 'x'",
+        "delete from loom.embedding",
+        "delete from loom.memory_text",
+    ],
+)
+def test_a_vector_of_another_text_and_one_that_is_missing_are_found(
+    filled: Connection, statement: str
+) -> None:
+    need_vectors(filled)
+    filled.execute("set session_replication_role = replica")
+    filled.execute(statement.encode())
+    assert any(each.startswith("vector of") for each in taken(filled).digests_off)
 
 
 @pytest.mark.parametrize(
