@@ -18,8 +18,8 @@ DEFECTS: Final = (
     (
         "call",
         "jsonb_build_object('_caller', v_grant), p_idempotency_key)",
-        "jsonb_build_object('_caller', v_grant), case when p_op not in"
-        " ('working_memory.append', 'profile.append', 'looms.thread_add', 'looms.activity') then p_idempotency_key end)",
+        "jsonb_build_object('_caller', v_grant), case when p_op not in ('working_memory.append',"
+        " 'profile.append', 'looms.thread_add', 'looms.activity') then p_idempotency_key end)",
     ),
     # A digest that forgets every other change.
     (

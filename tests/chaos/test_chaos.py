@@ -39,7 +39,7 @@ def judge(result: Result, capsys: pytest.CaptureFixture[str], folder: Path) -> N
 def test_o50_o51_o57_o76_some_seconds_of_chaos(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    result = chaos(6.0, SEED)
+    result = chaos(4.0, SEED)
     judge(result, capsys, tmp_path)
     assert result.faults.keys() >= set(FIRST), result.report()
 
