@@ -5,7 +5,6 @@ connections that break; and the wait until it has mended itself.
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 import time
 from collections import Counter
@@ -16,8 +15,8 @@ import psycopg
 
 from tests.chaos.load import Load
 from tests.chaos.proxy import BREAKS
-from tests.chaos.site import Site
-from tests.cli.processes import arguments, children, running
+from tests.chaos.site import Site, send
+from tests.cli.processes import arguments, children
 
 RECOVERY_SECONDS: Final = 60.0
 PROGRESS: Final = 20
@@ -115,7 +114,7 @@ class Faults:
             return await asyncio.to_thread(self._end_sessions)
         pids = self._victims(kind)
         for pid in pids:
-            kill(pid)
+            send(pid, signal.SIGKILL)
         return any(pids)
 
     def _victims(self, kind: str) -> list[int]:
@@ -135,12 +134,12 @@ class Faults:
         pid = self._one_of("worker")
         if not pid:
             return False
-        os.kill(pid, signal.SIGSTOP)
+        send(pid, signal.SIGSTOP)
         try:
             await self._site.set_forward(**BEYOND_ANY_LEASE)
             await asyncio.sleep(HELD_SECONDS)
         finally:
-            os.kill(pid, signal.SIGCONT)
+            send(pid, signal.SIGCONT)
         return True
 
     def _end_sessions(self) -> bool:
@@ -160,12 +159,3 @@ class Faults:
         server = self._site.postmaster
         sessions = [pid for pid in children(server) if "loom_gateway" in " ".join(arguments(pid))]
         return self._random.choice(sessions) if sessions else 0
-
-
-def kill(pid: int) -> None:
-    """End a process without a word to it."""
-    if pid and running(pid):
-        try:
-            os.kill(pid, signal.SIGKILL)
-        except ProcessLookupError:
-            return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import signal
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -13,13 +14,13 @@ from typing import Any, Final
 
 from tests.chaos import census
 from tests.chaos.census import Census
-from tests.chaos.faults import Faults, kill
+from tests.chaos.faults import Faults
 from tests.chaos.final import everything
 from tests.chaos.history import Final as Standing
 from tests.chaos.history import Verdict, check
 from tests.chaos.instruments import Connection
 from tests.chaos.load import CLIENTS, Load, client
-from tests.chaos.site import LAUNCHERS, Site
+from tests.chaos.site import LAUNCHERS, Site, send
 from tests.cli.processes import running, until
 
 MOST_SECONDS: Final = 180.0
@@ -150,7 +151,7 @@ async def _blackout(writes: int, seed: int) -> Result:
             await load.more(writes)
             parts = site.parts()
             for pid in parts:
-                kill(pid)
+                send(pid, signal.SIGKILL)
         await asyncio.to_thread(until, "all has ended", lambda: not any(map(running, parts)))
         await site.relaunch()
         return await _judged(site, load, seed, time.monotonic() - started, {"everything": 1})

@@ -8,10 +8,12 @@ The launchers share the embedded server of one data folder, as `loom up` does on
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Iterator
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import AsyncExitStack, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -25,7 +27,7 @@ from tests.chaos.load import PLACE, client
 from tests.chaos.model import Model
 from tests.chaos.planes.structured_profile import SCHEMA
 from tests.chaos.proxy import Proxy, Streams, to_port
-from tests.cli.processes import Up, loom
+from tests.cli.processes import Up, loom, running
 from tests.model_endpoint import ModelEndpoint
 
 LAUNCHERS: Final = 2
@@ -65,12 +67,14 @@ class Site:
         self.relays: list[Proxy] = []
         self.clock = Clock(self.connect)
         self.model = Model(seed)
+        self._started_ups: list[Up] = []
         self._env: dict[str, str] = dict(BRISK)
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
         try:
             self.folder = self._stack.enter_context(data_folder())
+            self._stack.callback(self._stop)
             endpoint = self._stack.enter_context(ModelEndpoint(answer=self.model))
             for purpose in ("MODEL", "EMBEDDING"):
                 self._env[f"LOOM_{purpose}_BASE_URL"] = endpoint.url
@@ -153,8 +157,17 @@ class Site:
 
     async def _started(self, port: int | None = None) -> Up:
         up = Up(self.folder, port=port, **self._env)
-        self._stack.callback(up.kill)
+        self._started_ups.append(up)
         return await asyncio.to_thread(up.ready)
+
+    def _stop(self) -> None:
+        """End all of it; the launchers first, or one would start again what another ends."""
+        for up in self._started_ups:
+            for pid in up.processes():
+                if pid != up.postmaster():
+                    send(pid, signal.SIGKILL)
+        for up in self._started_ups:
+            up.kill()
 
     async def _to_database(self, login: str) -> str:
         """A relay for a login; the connection string that leads through it."""
@@ -179,6 +192,13 @@ class Site:
         done = loom(*asked, env={**self._env, "LOOM_DATA_DIR": str(self.folder)})
         assert done.code == 0, done.err
         return done.out.splitlines()[-1]
+
+
+def send(pid: int, number: signal.Signals) -> None:
+    """A signal to a process, if it still runs."""
+    if pid and running(pid):
+        with suppress(ProcessLookupError):
+            os.kill(pid, number)
 
 
 @contextmanager
