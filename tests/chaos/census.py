@@ -89,6 +89,11 @@ select kind, user_id, count(*), array_agg(version order by version) as versions
 from chaos.written group by namespace, kind, user_id, digest, sha256 having count(*) > 1
 """
 
+_BUILT_BEHIND: Final = """
+select kind, user_id from loom.v_builds
+where row_state = 'served' and not (sources_current and schema_current)
+"""
+
 _SOURCES: Final = ("semantic", "preference", "decision")
 _FOLDED: Final = ("preference", "decision")
 
@@ -100,8 +105,9 @@ class Census(Findings):
     `two_current`: two rows for one key. `version_gaps`: a version that is missing or beyond the
     last. `digests_off`: a stored hash, digest or count that recomputation does not confirm.
     `built_twice`: a structured profile or fold written twice from the same sources. `built_behind`:
-    one that does not say what its facts say. `leases_left`: a claim, a lease, a lock, and work that
-    nobody does. `erased_left`: rows of users whose erasure was acknowledged.
+    one that is not of the sources that are there, or does not say what they say. `leases_left`: a
+    claim, a lease, a lock, and work that nobody does. `erased_left`: rows of users whose erasure
+    was acknowledged.
     """
 
     two_current: list[str] = field(default_factory=list)
@@ -113,10 +119,13 @@ class Census(Findings):
     erased_left: list[str] = field(default_factory=list)
 
 
-def take(conn: Connection, history: History, rows: Mapping[str, str | None]) -> Census:
-    """Count, on a connection of the owner. `rows` are the texts of the facts in the end."""
+def take(
+    conn: Connection, history: History, rows: Mapping[str, str | None], waiting: list[str]
+) -> Census:
+    """Count, on a connection of the owner. `rows` are the texts of the facts in the end, `waiting`
+    what was `left` when the workers had been given their time."""
     conn.execute(_PAST_INDEXES)
-    census = Census()
+    census = Census(leases_left=waiting)
     for what, query in _TWO_CURRENT.items():
         for row in _all(conn, _COUNTED.format(sql.SQL(query))):
             census.two_current.append(f"{row['count']} of {what} {row['key']}")
@@ -131,8 +140,9 @@ def take(conn: Connection, history: History, rows: Mapping[str, str | None]) -> 
         census.digests_off += _vectors_off(conn)
     for row in _all(conn, _BUILT_TWICE):
         census.built_twice.append(f"{row['kind']} of {row['user_id']}: {row['versions']}")
+    for row in _all(conn, _BUILT_BEHIND):
+        census.built_behind.append(f"{row['kind']} of {row['user_id']}")
     census.built_behind += _behind(conn, rows)
-    census.leases_left += left(conn)
     census.erased_left += _erased_left(conn, history.erased)
     return census
 

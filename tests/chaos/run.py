@@ -161,20 +161,20 @@ async def _judged(
     site: Site, load: Load, seed: int, seconds: float, faults: dict[str, int]
 ) -> Result:
     """Let the workers finish, and look at all that is there."""
-    await _drain(site)
+    waiting = await _drain(site)
     async with client(site.urls[0], site.token) as api:
         final = await everything(api, load.history)
     with site.connect() as conn:
         # Turns are listed by no operation.
         final.items["turn"] = census.turns(conn)
-        counted = census.take(conn, load.history, _texts(final))
+        counted = census.take(conn, load.history, _texts(final), waiting)
         work = census.work(conn)
     return Result(seconds, seed, faults, load, check(load.history, final), counted, work)
 
 
-async def _drain(site: Site) -> None:
+async def _drain(site: Site) -> list[str]:
     """The clock ends the leases of workers that were killed, and every wait; then nothing is left
-    to be done."""
+    to be done. What is left all the same."""
     site.clear()
     deadline = time.monotonic() + DRAIN_SECONDS
     with site.connect() as conn:
@@ -182,8 +182,9 @@ async def _drain(site: Site) -> None:
             await site.set_forward(**BEYOND_ALL_WAITS)
             for _ in range(LOOKS):
                 if not census.left(conn):
-                    return
+                    return []
                 await asyncio.sleep(LOOK_SECONDS)
+        return census.left(conn)
 
 
 def _texts(final: Standing) -> dict[str, str | None]:

@@ -86,7 +86,7 @@ def filled(_filled: Connection) -> Iterator[Connection]:
 
 
 def taken(conn: Connection, history: History | None = None) -> Census:
-    return census.take(conn, history or History(), FACTS)
+    return census.take(conn, history or History(), FACTS, census.left(conn))
 
 
 def test_what_operations_leave_behind_is_in_order(filled: Connection) -> None:
@@ -232,6 +232,10 @@ SPOILT: dict[str, tuple[str, Spoil]] = {
     "a profile that says something else than its facts": (
         "built_behind",
         run("update loom.memory set value = '{}' where memory_key = 'structured_profile'"),
+    ),
+    "a profile of other sources than there are": (
+        "built_behind",
+        run("update loom.build set built_digest = ~built_digest"),
     ),
     "a profile that was never built": (
         "built_behind",
