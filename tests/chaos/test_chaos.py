@@ -1,10 +1,10 @@
 """All planes under load while parts are killed and connections break: what was acknowledged stays.
 
-What each kind of finding means stands with `Verdict` and `Census`. A clean run shows what reports of
-users ask for: a build is of what it read or is made anew (O13), of two editors of one version one is
-told no (O16), appends and deltas of many writers all stay (O19, O20), a backlog drains when workers
-come back and leases of those that were killed or held up are taken over (O46, O50), what was erased
-has no derived rows left (O70), and sessions that the server ends are replaced (O76).
+What each kind of finding means stands with `Verdict` and `Census`. A clean run shows what reports
+of users ask for: a build is of what it read or is made anew (O13), of two editors of one version
+one is told no (O16), appends and deltas of many writers all stay (O19, O20), a backlog drains when
+workers come back, and leases of those that were killed or held up are taken over (O46, O50), what
+was erased has no derived rows left (O70), and sessions that the server ends are replaced (O76).
 """
 
 from __future__ import annotations
