@@ -281,6 +281,21 @@ def test_what_is_spoilt_is_found(filled: Connection, kind: str, spoil: Spoil) ->
     assert taken(filled).counts[kind] > 0, taken(filled).report()
 
 
+def test_what_is_built_of_nothing_may_be_built_so_again_but_not_at_once(
+    filled: Connection,
+) -> None:
+    write = (
+        "insert into chaos.written select namespace, user_id, %s, kind, %s::bit(128), sha256, lease"
+        " from chaos.written where version = 1"
+    )
+    nothing = "0" * 128
+    for version, digest in ((2, nothing), (3, "1" * 128), (4, nothing)):
+        filled.execute(write, (version, digest))
+    assert not taken(filled).built_twice
+    filled.execute(write, (5, nothing))
+    assert taken(filled).built_twice
+
+
 @pytest.mark.parametrize(
     "statement",
     [
