@@ -89,7 +89,7 @@ def header_in_full(tree: SqlTree) -> Iterator[Finding]:
             if not re.search(pattern, header):
                 yield Finding("header_in_full", script.path, f"does not state its {wanted}")
         if not entered and "search_path" in header:
-            yield Finding("header_in_full", script.path, "pins the path that its callers have pinned")
+            yield Finding("header_in_full", script.path, "pins the path again")
 
 
 def lower_case(tree: SqlTree) -> Iterator[Finding]:

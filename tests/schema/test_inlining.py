@@ -1,7 +1,7 @@
 """The small SQL functions stand as expressions in their callers' plans, and are not called.
 
-PostgreSQL calls one where an argument is too dear to be written twice, where it sets something or is
-stricter than what it does: then it costs more than the PL/pgSQL function it is there to spare.
+PostgreSQL calls one where an argument is too dear to be written twice, where it sets something or
+is stricter than what it does: then it costs more than the PL/pgSQL function it is there to spare.
 """
 
 from __future__ import annotations
