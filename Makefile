@@ -76,6 +76,10 @@ bench-context: $(INSTALLED) ## Measure context.pack against selects (half a minu
 bench-search: $(INSTALLED) ## Measure searches among 100,000 facts, and what they cost writers (four minutes)
 	$(BIN)/python -m bench.search $(ARGS)
 
+.PHONY: bench-facts
+bench-facts: $(INSTALLED) ## Measure what histories, blacklists and folds cost facts (a minute)
+	$(BIN)/python -m bench.facts $(ARGS)
+
 .PHONY: bench-bell
 bench-bell: $(INSTALLED) ## Measure what it costs writers that they wake the worker (four minutes)
 	$(BIN)/python -m bench.bell $(ARGS)
