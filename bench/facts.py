@@ -157,8 +157,8 @@ def histories(admin: str, caller: Caller, versions: int, slices: int) -> Iterato
 def blacklists(caller: Caller, slices: int) -> Pair:
     """A value of many strings where nothing is forbidden, and where two full scopes forbid."""
     for scope in ("namespace", "org"):
-        for number in range(PATTERNS):
-            pattern = f"forbidden {scope} word {number}"
+        for each in range(PATTERNS):
+            pattern = f"forbidden {scope} word {each}"
             caller.call("blacklist.add", namespace="watched", pattern=pattern, scope=scope)
     places: tuple[dict[str, Any], ...] = ({"org": "unwatched"}, {"namespace": "watched"})
     number = count()

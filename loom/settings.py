@@ -332,7 +332,8 @@ class Settings:
             values.named_keys,
             "Keys for that endpoint by name, as `team-a=key,team-b=key`: night weaving takes the "
             "one that the run behind a loom's last turn names, and `LOOM_MODEL_API_KEY` where it "
-            "names none. They are never logged, and never in the database.",
+            "names none. `acme/team-a=key` is for runs of the org `acme` alone, a name without an "
+            "org for every org's. They are never logged, and never in the database.",
         ),
     )
     model: str | None = field(

@@ -15,7 +15,7 @@ NO_MODEL = "NO_MODEL"
 
 
 class ModelClients:
-    """Clients by the name of credentials and the model. Use it as an async context manager."""
+    """Clients by credentials and model. Use it as an async context manager."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -33,22 +33,28 @@ class ModelClients:
     ) -> None:
         await self._stack.aclose()
 
-    def of(self, credentials: str | None, model: str | None) -> ModelClient:
-        """The client for these, each None for the worker's own. Raises ``Failed`` for a name that
-        the settings do not know: no other key is taken in its place."""
+    def of(self, org: str, credentials: str | None, model: str | None) -> ModelClient:
+        """The client for what a run of the org named, each None for the worker's own. Raises
+        ``Failed`` for a name that the settings do not know: no other key is taken in its place."""
         if self._settings.model_at is None:
             raise Failed(NO_MODEL)
         base_url, own = self._settings.model_at
-        wanted = (credentials, model or own)
+        entry = None if credentials is None else self._entry(org, credentials)
+        wanted = (entry, model or own)
         client = self._clients.get(wanted)
         if client is None:
-            key = self._settings.model_api_key
-            if credentials is not None:
-                if credentials not in self._settings.model_credentials:
-                    raise Failed(CREDENTIALS_UNKNOWN)
-                key = self._settings.model_credentials[credentials]
-            timeout = self._settings.model_timeout_seconds
-            client = ModelClient(base_url, key, wanted[1], timeout)
+            settings = self._settings
+            key = settings.model_api_key if entry is None else settings.model_credentials[entry]
+            client = ModelClient(base_url, key, wanted[1], settings.model_timeout_seconds)
             self._stack.push_async_callback(client.close)
             self._clients[wanted] = client
         return client
+
+    def _entry(self, org: str, credentials: str) -> str:
+        """The settings' entry for a name: the org's own, else the one that is for every org."""
+        # Else the run of an org could name another's entry, or take part of a name for an org's.
+        if "/" not in credentials:
+            for entry in (f"{org}/{credentials}", credentials):
+                if entry in self._settings.model_credentials:
+                    return entry
+        raise Failed(CREDENTIALS_UNKNOWN)

@@ -651,6 +651,29 @@ def test_credentials_that_nobody_knows_are_not_replaced_by_others(loft: Loft) ->
     assert (loft.last["state"], loft.last["error"]) == ("failed", "CREDENTIALS_UNKNOWN")
 
 
+@pytest.mark.parametrize(
+    ("keys", "named", "sent"),
+    [
+        ({"acme/team": "sk-acme", "team": "sk-all"}, "team", "sk-acme"),
+        ({"acme/team": "sk-acme"}, "team", "sk-acme"),
+        ({"other/team": "sk-other", "team": "sk-all"}, "team", "sk-all"),
+        ({"other/team": "sk-other"}, "team", None),
+        ({"other/team": "sk-other"}, "other/team", None),
+        ({"acme/team": "sk-acme"}, "acme/team", None),
+    ],
+)
+def test_credentials_of_an_org_are_for_its_own_runs_alone(
+    loft: Loft, keys: dict[str, str], named: str, sent: str | None
+) -> None:
+    loft.turn(credentials=named)
+    loft.night()
+    with ModelEndpoint(NOTHING) as endpoint:
+        assert loft.work(endpoint, keys=keys) == 1
+        used = [request.headers["authorization"] for request in endpoint.requests]
+    assert used == ([f"Bearer {sent}"] if sent else [])
+    assert loft.last["error"] == (None if sent else "CREDENTIALS_UNKNOWN")
+
+
 def test_an_org_whose_calls_are_off_or_whose_day_is_used_up_waits(loft: Loft) -> None:
     loft.turn()
     loft.night()

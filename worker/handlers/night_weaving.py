@@ -49,8 +49,8 @@ OF_ONE_PROMPT: Final = frozenset(
 )
 """Failures that come of what one user's turns say: they keep nobody else from being woven."""
 
-ModelOf = Callable[[str | None, str | None], ModelClient]
-"""The client for the name of credentials and a model, each None for the worker's own. Raises
+ModelOf = Callable[[str, str | None, str | None], ModelClient]
+"""The client for an org's name of credentials and a model, each None for the worker's own. Raises
 ``Failed`` for credentials that the settings do not name."""
 
 
@@ -119,7 +119,7 @@ class NightWeaving:
             return True
         if not given["model_calls"]:
             raise Waiting("MODEL_CALLS_OFF")
-        model = self._model_of(lease.credentials, lease.model)
+        model = self._model_of(lease.org, lease.credentials, lease.model)
         messages = weaving_messages(given, part["agent"])
         seconds = given["seconds_left"] - WRITE_SECONDS
         completion = await self._ask(lease, model, messages, seconds)
