@@ -7,7 +7,7 @@ declare
   v_token loom.token;
 begin
   select name into v_org from loom.org where org_id = p_org_id;
-  perform set_config('loom.org', coalesce(v_org, ''), true);
+  v_org := set_config('loom.org', coalesce(v_org, ''), true);
   select * into v_token from loom.token where org = v_org and secret_sha256 = p_secret_sha256;
   if v_token.token_id is null or v_token.revoked_at is not null or v_token.expires_at <= p_at then
     raise exception using errcode = 'LM301', message = 'The request carries no valid token.',

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,7 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
+from loom.sql_tree import SqlTree
 from tests.calls import Token, acting_as, refused
 from tests.sql.doors import through_api
 
@@ -127,3 +129,11 @@ def test_a_member_of_the_gateway_is_not_the_gateway(db: Connection, mint: Mint) 
             (token.org_id, token.secret_sha256),
         )
     assert refusal.detail["field"] == "_caller"
+
+
+def test_what_is_called_by_name_is_the_function_of_its_operation(db: Connection) -> None:
+    (script,) = (each for each in SqlTree.read().functions if each.name == "_run")
+    named = re.findall(r"when '([\w.]+)' then loom\.(\w+)\(p_request\)", script.text)
+    assert len(named) == script.text.count(" then loom.") > 3
+    functions = dict(db.execute("select op, function_name from loom.operation").fetchall())
+    assert dict(named).items() <= functions.items()
