@@ -267,7 +267,7 @@ def test_a_field_cannot_replace_the_common_part() -> None:
 def test_o8_a_refusal_is_logged_at_info_without_a_trace_and_counted(
     api: Api, log_lines: LogLines
 ) -> None:
-    before = _refusals(api)
+    before = _refusals(api, "STALE_WRITE")
     response = _stale(api, None)  # type: ignore[arg-type]
     (line,) = [
         x for x in log_lines.lines if x.get("request_id") == response.headers["x-request-id"]
@@ -277,16 +277,15 @@ def test_o8_a_refusal_is_logged_at_info_without_a_trace_and_counted(
     assert response.json()["detail"]["hint"]
     assert line["ms"] > 0
     assert "frames" not in line
-    assert _refusals(api) == before + 1
+    assert _refusals(api, "STALE_WRITE") == before + 1
 
 
 def test_o5_refusals_are_counted_by_operation_and_code(api: Api) -> None:
-    body = {"content": "12345", "char_limit": 4, "block_key": _key()}
-    api.call("working_memory.set", body)
-    page = api.get("/metrics").text
-    assert (
-        'loom_refusals_total{code="WORKING_MEMORY_LIMIT_EXCEEDED",op="working_memory.set"}' in page
-    )
+    before = _refusals(api, "WORKING_MEMORY_LIMIT_EXCEEDED")
+    for _ in range(3):
+        body = {"content": "12345", "char_limit": 4, "block_key": _key()}
+        assert api.call("working_memory.set", body).status_code == 422
+    assert _refusals(api, "WORKING_MEMORY_LIMIT_EXCEEDED") == before + 3
 
 
 def test_logs_hold_no_text_of_a_caller(api: Api, admin: Connection, log_lines: LogLines) -> None:
@@ -305,8 +304,10 @@ def test_logs_hold_no_text_of_a_caller(api: Api, admin: Connection, log_lines: L
     assert mark not in log_lines.text
 
 
-def _refusals(api: Api) -> float:
+def _refusals(api: Api, code: str) -> float:
+    """How many sets of blocks were refused so, by the metrics."""
+    counter = f'loom_refusals_total{{code="{code}",op="working_memory.set"}}'
     for line in api.get("/metrics").text.splitlines():
-        if line.startswith('loom_refusals_total{code="STALE_WRITE",op="working_memory.set"}'):
+        if line.startswith(counter):
             return float(line.rpartition(" ")[2])
     return 0.0

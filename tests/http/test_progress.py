@@ -247,7 +247,7 @@ def test_o47_metrics_show_what_is_due_claimed_and_built(
     }
 
 
-def test_o46_metrics_without_a_database_show_what_the_process_knows(database: Database) -> None:
+def test_metrics_without_a_database_show_what_the_process_knows(database: Database) -> None:
     with running(database, patience=Patience(wait=0.2, look=0.02)) as api:
         assert samples(api)
         with database.cluster.maintenance() as conn:

@@ -142,6 +142,38 @@ def test_a_write_that_makes_work_due_rings_for_a_worker_that_sleeps(site: Site) 
     assert endpoint.calls == 3
 
 
+def test_o46_without_any_notification_the_poll_finds_what_falls_due(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def set_bell(self: Listener, wanted: bool) -> None:
+        pass
+
+    monkeypatch.setattr(Listener, "set_bell", set_bell)
+    with ModelEndpoint(answer=by_the_facts) as endpoint:
+
+        async def test(_own: Worker) -> None:
+            for number in range(3):
+                site.tell("name", "Ada", user=f"u{number}")
+                await until(lambda: status(site.conn, f"u{number}") == "ready")  # noqa: B023
+
+        run(site, endpoint, test, poll_seconds=0.05)
+    assert not armed(site)
+    assert endpoint.calls == 3
+
+
+def test_o46_what_fell_due_while_no_worker_ran_is_built_when_one_starts(site: Site) -> None:
+    people(site.conn, 7)
+    site.clock.advance(days=1)
+    with ModelEndpoint(answer=by_the_facts) as endpoint:
+
+        async def test(_own: Worker) -> None:
+            await until(lambda: endpoint.calls == 7 and leases(site.conn) == 0)
+
+        run(site, endpoint, test)  # it polls once an hour
+    assert [outcome for _user, outcome in site.calls()] == ["OK"] * 7
+    assert status(site.conn, "u0007") == "ready"
+
+
 def test_the_bell_is_not_armed_while_every_lane_is_busy(site: Site) -> None:
     site.tell("name", "Ada")
     seen: list[bool] = []

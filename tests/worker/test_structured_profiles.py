@@ -184,6 +184,21 @@ def test_a_refused_format_is_a_second_call_of_the_same_attempt(site: Site) -> No
     assert site.calls()[1:] == [("u1", "FORMAT_REFUSED"), ("u1", "OK")]
 
 
+def test_o27_a_rebuild_follows_the_newest_of_facts_that_disagree(site: Site) -> None:
+    def built(**fact: Any) -> Any:
+        site.tell("name", **fact)
+        site.clock.advance(hours=1)
+        with ModelEndpoint(answer=by_the_facts) as endpoint:
+            assert site.work(endpoint) == 1
+        return served(site.conn)["profile"]["name"]
+
+    assert built(value="Sam", agent="a") == "Sam"
+    assert built(value="Ada", agent="b") == "Ada"
+    # Told last, of a time before.
+    assert built(value="Eve", agent="c", valid_at="2020-01-01T00:00:00Z") == "Ada"
+    assert built(value="Max", agent="a") == "Max"
+
+
 def test_o31_sources_are_those_that_were_given(site: Site) -> None:
     site.tell("name", "Ada")
     known = site.tell("plan", "pro")["memory_id"]

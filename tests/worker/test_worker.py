@@ -115,7 +115,7 @@ def test_a_notification_wakes_the_worker_long_before_its_poll(clean_database: Da
     work_with(clean_database, test)
 
 
-def test_o46_without_any_notification_the_poll_finds_what_is_due(clean_database: Database) -> None:
+def test_without_any_notification_it_looks_at_each_poll(clean_database: Database) -> None:
     async def test(worker: Worker, watch: Watch) -> None:
         await watch.beyond(watch.looks + 2)
 

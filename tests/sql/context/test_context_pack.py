@@ -129,9 +129,11 @@ def test_o45_what_changes_with_each_run_can_be_asked_for_apart(db: Connection) -
     wm(db, "set", block_key="status", content="step 3", run_id="r")
     section(db, "set", value="Terse.")
     assert names(pack(db, run_id="r", only_sections=["working_memory"])) == ["working_memory"]
-    before = pack(db, only_sections=["profile"])
+    apart = {"run_id": "r", "only_sections": ["profile"]}
+    whole, before = pack(db, run_id="r"), pack(db, **apart)
     wm(db, "append", block_key="status", addition="step 4", run_id="r")
-    assert pack(db, only_sections=["profile"]) == before
+    assert pack(db, run_id="r")["stable_hash"] != whole["stable_hash"]
+    assert pack(db, **apart) == before
 
 
 def test_with_a_session_block_other_projects_are_left_out(db: Connection) -> None:

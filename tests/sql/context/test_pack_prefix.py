@@ -159,11 +159,30 @@ def written(db: Connection) -> Connection:
 
 
 @pytest.mark.parametrize("write", OUTSIDE.values(), ids=OUTSIDE)
-def test_a_write_of_what_is_not_rendered_leaves_the_prefix(written: Connection, write: Any) -> None:
+def test_o42_a_write_of_what_is_not_rendered_leaves_the_prefix(
+    written: Connection, write: Any
+) -> None:
     before = pack(written, **RUN)
     write(written)
     after = pack(written, **RUN, if_none_match=before["stable_hash"])
     assert (after["unchanged"], after["stable_hash"]) == (True, before["stable_hash"])
+
+
+def test_o42_what_stands_before_the_section_that_changes_stays_byte_for_byte(
+    written: Connection,
+) -> None:
+    """A caller whose blocks change at each turn puts them last, and caches all before them."""
+    request = {**RUN, "block_order": ["profile", "user_profile", "working_memory"], "query": "tea"}
+    before = pack(written, **request)
+    wm(written, "append", block_key="state", addition="step 4", **RUN)
+    fact(written, "set", memory_key="new", value="prefers tea")
+    after = pack(written, **request)
+    assert before["text"] != after["text"]
+    kept = part(before, "profile")["text"] + "\n\n"
+    assert "brief" in kept
+    assert before["text"].startswith(kept)
+    assert after["text"].startswith(kept)
+    assert part(after, "profile")["sha256"] == part(before, "profile")["sha256"]
 
 
 INSIDE: dict[str, Any] = {

@@ -50,6 +50,57 @@ def test_the_version_moves_only_when_something_changes(db: Connection) -> None:
     assert count(db, "user_profile_version") == 2
 
 
+WHOLE: Any = {
+    "fact_ops": [
+        {"op": "add", "key": "name", "value": "Sam"},
+        {"op": "add", "key": "city", "value": "Bonn"},
+    ],
+    "traits": {"style": "concise", "verbosity": "balanced"},
+    "preferences": {"format": "bullets", "language": "en"},
+    "topics": ["sql"],
+    "summary": "Likes SQL.",
+}
+
+
+@pytest.mark.parametrize(
+    ("delta", "changed"),
+    [
+        (
+            {"fact_ops": [{"op": "update", "key": "city", "value": "Ulm"}]},
+            {"facts": [{"key": "name", "value": "Sam"}, {"key": "city", "value": "Ulm"}]},
+        ),
+        (
+            {"fact_ops": [{"op": "forget", "key": "name"}]},
+            {"facts": [{"key": "city", "value": "Bonn"}]},
+        ),
+        (
+            {"traits": {"style": "detailed"}},
+            {
+                "traits": {
+                    **{"style": "detailed", "verbosity": "balanced"},
+                    **{"expertise": None, "formality": None},
+                }
+            },
+        ),
+        (
+            {"preferences": {"language": "de"}},
+            {"preferences": {"format": "bullets", "language": "de", "topics": ["sql"]}},
+        ),
+        (
+            {"topics": ["tea"]},
+            {"preferences": {"format": "bullets", "language": "en", "topics": ["tea"]}},
+        ),
+        ({"summary": "Likes tea."}, {"summary": "Likes tea."}),
+    ],
+    ids=["a fact", "a fact that is forgotten", "a trait", "a preference", "topics", "the summary"],
+)
+def test_o22_of_a_whole_profile_only_what_is_spoken_of_changes(
+    db: Connection, delta: Any, changed: dict[str, Any]
+) -> None:
+    before = up(db, "apply", delta=WHOLE)["profile"]
+    assert up(db, "apply", delta=delta)["profile"] == {**before, **changed}
+
+
 def test_o27_the_newest_word_wins(db: Connection) -> None:
     for style in ("concise", "detailed"):
         answer = up(db, "apply", delta={"traits": {"style": style}})

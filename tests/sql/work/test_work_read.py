@@ -15,6 +15,7 @@ from tests.sql.structured_profile.building import (
     NAME_AND_CITY,
     Lease,
     as_worker,
+    build,
     build_row,
     claim,
     due,
@@ -99,6 +100,7 @@ def test_it_tells_the_estimate_of_the_schema_of_now(db: Connection, digest: str)
 def test_a_fact_is_dated_by_when_it_became_true_else_by_its_last_change(
     db: Connection, clock: Clock, digest: str
 ) -> None:
+    """O27: by which of two that disagree the newest is known."""
     _likes(db, "told", valid_at="2020-05-06T07:08:09Z")
     _likes(db, "changed")
     clock.advance(seconds=1)
@@ -133,9 +135,13 @@ def test_o33_it_reads_no_more_than_the_memory_limit(
     db: Connection, clock: Clock, digest: str
 ) -> None:
     """However many builds there were before: what was built is never read."""
-    settings(db, memory_limit=3)
+    settings(db, memory_limit=3, cooldown_seconds=0)
     for n in range(6):
         _likes(db, f"k{n}", confidence=0.5 + n / 20)
+    for n in range(3):
+        assert build(db, answer={"name": f"Sam {n}"})["outcome"] == "written"
+        clock.advance(seconds=1)
+        _likes(db, "k0", f"said anew {n}", confidence=0.5)
     told = read(db, lease(db))
     assert (_keys(told), told["source_count"]) == (["k5", "k4", "k3"], 6)
     assert len(build_row(db)["read_ids"]) == 3
