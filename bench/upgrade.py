@@ -17,6 +17,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -96,18 +97,14 @@ class Writers:
     @contextmanager
     def writing(self) -> Iterator[None]:
         """Write during the block. Raises what a writer met that was no refusal."""
-        threads = [_Writer(self, number) for number in range(WRITERS)]
-        for thread in threads:
-            thread.start()
-        try:
-            yield
-        finally:
-            self._stop.set()
-            for thread in threads:
-                thread.join()
-        for thread in threads:
-            if thread.failure is not None:
-                raise thread.failure
+        with ThreadPoolExecutor(WRITERS) as threads:
+            running = [threads.submit(self.write, number) for number in range(WRITERS)]
+            try:
+                yield
+            finally:
+                self._stop.set()
+            for each in running:
+                each.result()
 
     def write(self, number: int) -> None:
         """What one of them does until the end: every other set is of a block, and of a fact."""
@@ -125,20 +122,6 @@ class Writers:
                 else:
                     op, body = "memory_set", {"memory_key": f"fact-{key}", "value": text}
                 self.writes.append(_timed(connection, op, place | body))
-
-
-class _Writer(threading.Thread):
-    def __init__(self, writers: Writers, number: int) -> None:
-        super().__init__(daemon=True)
-        self.failure: BaseException | None = None
-        self._writers = writers
-        self._number = number
-
-    def run(self) -> None:
-        try:
-            self._writers.write(self._number)
-        except psycopg.Error as error:
-            self.failure = error
 
 
 def _timed(connection: psycopg.Connection[Any], op: str, body: Mapping[str, Any]) -> Write:
@@ -186,7 +169,7 @@ def run(parent: Path, rows: int, quiet: float, say: Callable[[str], None]) -> Ou
 def _first(server: Server, tree: Path, rows: int) -> dict[str, int]:
     migrate(server.dsn(), log=lambda line: None, root=first_schema(tree))
     with psycopg.connect(server.dsn(), autocommit=True) as connection:
-        connection.execute("create role bench_service login in role loom_writer")
+        connection.execute(f"create role {_SERVICE} login in role loom_writer".encode())
         connection.execute("select loom.service_bind(%s, %s)", [_SERVICE, ORG])
         place = Jsonb({"org": ORG, "namespace": NAMESPACE, "content": "the namespace is made"})
         connection.execute("select loom.working_memory_set(%s)", [place])

@@ -24,6 +24,7 @@ from bench.peers.crowd import Crowd
 from bench.peers.doors import PEER_DATABASE, peer_conninfo
 from bench.peers.raw_upserts import CLIENTS as UPSERT_CLIENTS
 from bench.peers.raw_upserts import Pgbench, Upserts
+from bench.peers.targets import CONNECTIONS
 from bench.peers.workloads import PEER_WORKLOADS
 from bench.report import Outcome
 from bench.rounds import Cell, Numbers, Plan, numbers_of, run
@@ -41,7 +42,7 @@ class HotPath:
     """Durable sets by HTTP on many connections, and plain upserts, in turn in each round."""
 
     def __init__(self, ready: Stage, fleet: Fleet, meter: cpu.Meter, seconds: int) -> None:
-        self._crowd = Crowd(ready.places.api, ready.places.token, report.CONNECTIONS)
+        self._crowd = Crowd(ready.places.api, ready.places.token, CONNECTIONS)
         self.pgbench = Pgbench(ready.programs, ready.places.conninfo, ready.folder)
         self._fleet = fleet
         self._meter = meter
@@ -60,7 +61,7 @@ class HotPath:
         done = self._crowd.run(SET, self._seconds)
         after = self._meter.read()
         used = {name: after[name] - before[name] for name in after}
-        self.sets.append(numbers_of(Cell(SET, report.CONNECTIONS, "c"), [done], used))
+        self.sets.append(numbers_of(Cell(SET, CONNECTIONS, "c"), [done], used))
         self.upserts.append(self._upsert())
 
     def close(self) -> None:

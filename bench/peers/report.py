@@ -16,6 +16,7 @@ from bench.peers.survivors import APPENDS, WRITERS, Kept
 from bench.peers.targets import (
     APP_OVER_LITESTAR,
     APP_US,
+    CONNECTIONS,
     Beside,
     app_cpu,
     beside_peers,
@@ -27,7 +28,6 @@ from bench.rounds import Cell, Numbers, medians
 from bench.targets import AT_CLIENTS, Ratio
 from bench.workloads import SET
 
-CONNECTIONS: Final = 64
 PEER_DOORS: Final = DOORS | {
     "e": "LangGraph PostgresStore",
     "f": "LangGraph AsyncPostgresStore on one connection",

@@ -20,6 +20,9 @@ from bench.targets import Ratio, function_over_plain
 
 APP_US: Final = 160.0
 APP_OVER_LITESTAR: Final = 2.5
+CONNECTIONS: Final = 64
+"""On how many the sets by HTTP are made that are held against plain upserts."""
+
 SET_OVER_UPSERT: Final = 0.4
 # Where the disk lets the plain upserts do fewer, what we add to them weighs less.
 SLOW_UPSERTS: Final = 2500.0
@@ -63,7 +66,7 @@ def app_cpu(found: Mapping[Cell, Numbers], clients: int) -> AppCpu:
 def set_over_upsert(ours: float, upserts: float) -> Ratio:
     """Durable sets by HTTP a second over the plain upserts of pgbench."""
     target = SET_OVER_SLOW_UPSERT if upserts < SLOW_UPSERTS else SET_OVER_UPSERT
-    return Ratio("set by HTTP over plain upserts, ops/s", 64, ours / upserts, target)
+    return Ratio("set by HTTP over plain upserts, ops/s", CONNECTIONS, ours / upserts, target)
 
 
 def plain_ratios(found: Mapping[Cell, Numbers]) -> Iterator[Ratio]:

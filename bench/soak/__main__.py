@@ -18,7 +18,7 @@ from psycopg.types.json import Jsonb
 from bench import machine
 from bench.soak import report
 from bench.soak.graphs import draw
-from bench.soak.installation import Installation, installation
+from bench.soak.installation import installation
 from bench.soak.load import Load, Target
 from bench.soak.operations import LOOMS, NAMESPACES, SCHEMA
 from bench.soak.samples import Sample, Sampler, tuple_stats
@@ -58,8 +58,8 @@ def _soak(args: argparse.Namespace, sampler: Sampler, described: dict[str, Any])
     sampler.begin()
     samples = _watch(sampler, args.minutes * 60, args.every)
     sampler.load.pace(0)
-    running: Installation = sampler.installation
-    judged = verdict(samples, peak * args.share, sampler.errors, running.log_errors())
+    log_errors = sampler.installation.log_errors()
+    judged = verdict(samples, peak * args.share, sampler.errors, log_errors)
     tuples = tuple_stats(sampler.connection)
     return report.Outcome(described, peak, args.share, samples, sampler.ops, judged, tuples)
 

@@ -57,7 +57,7 @@ def _bytes(samples: Sequence[Sample]) -> Lines:
     }
 
 
-def _dead(samples: Sequence[Sample]) -> Lines:
+def _rows(samples: Sequence[Sample]) -> Lines:
     return {
         "live": [sum(table.live for table in each.tables.values()) for each in samples],
         "dead": [sum(table.dead for table in each.tables.values()) for each in samples],
@@ -83,7 +83,7 @@ def _cpu(samples: Sequence[Sample]) -> Lines:
 _FIGURES: Final[Mapping[str, tuple[str, Callable[[Sequence[Sample]], Lines]]]] = {
     "memory": ("memory (PSS), MiB", _memory),
     "bytes": ("tables with their indexes, MiB (the largest)", _bytes),
-    "rows": ("rows of all tables", _dead),
+    "rows": ("rows of all tables", _rows),
     "due": ("what is due the longest, seconds", _due),
     "latency": ("time of a call, ms", _speed),
     "cpu": ("processors used", _cpu),

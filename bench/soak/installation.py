@@ -64,7 +64,8 @@ class Installation:
     log: Path
 
     def log_errors(self) -> list[str]:
-        """Lines of level error, and what is no line of a log, that the processes have written."""
+        """What the processes have written of errors: lines of that level, tracebacks, and that one
+        of them ended."""
         lines = self.log.read_text(errors="replace").splitlines()
         return [line for line in lines if _is_error(line)]
 

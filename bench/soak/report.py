@@ -71,7 +71,9 @@ def text(outcome: Outcome) -> str:
             + "; ".join(f"{name} {count:,}" for name, count in sorted(samples[-1].work.items()))
             + ".",
             "",
-            f"Kept on purpose, and so growing: {', '.join(sorted(KEPT))}.",
+            "Kept on purpose, and so growing: "
+            + ", ".join(f"{name} ({what})" for name, what in sorted(KEPT.items()))
+            + ".",
             "",
             f"All bounds hold: {'yes' if outcome.holds else 'no'}.",
             "",

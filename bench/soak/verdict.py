@@ -17,6 +17,8 @@ BLOAT_SHARE: Final = 0.25
 BLOAT_BYTES: Final = 2 << 20
 """So may a table with its indexes, where what is live in it does not grow."""
 
+_BLOAT_ALLOWED: Final = f"at most {BLOAT_SHARE:.0%} or {BLOAT_BYTES >> 20} MiB more"
+
 PACE_SHARE: Final = 0.9
 """Of the pace that was asked for: less is done only where calls take longer and longer."""
 
@@ -93,12 +95,12 @@ def _bloat(samples: Sequence[Sample]) -> Iterator[Judged]:
         )
         sort = "bytes a row of what is kept" if kept else "bytes of tables and indexes"
         for name, share, told in found[-1:] + [each for each in found[:-1] if each[1] > 1]:
-            yield Judged(f"{sort}: {name}", told, "at most 25 % or 2 MiB more", share <= 1)
+            yield Judged(f"{sort}: {name}", told, _BLOAT_ALLOWED, share <= 1)
 
 
 def _grown(samples: Sequence[Sample], name: str) -> tuple[str, float, str]:
-    """A table, its growth over what is allowed, and in words. Of what is kept the rows that came
-    are allowed their bytes; of all else only what is live more than at first."""
+    """A table, its growth over what is allowed, and in words. The rows that came are allowed their
+    bytes in what is kept; in all else the rows that are live do not grow in number."""
     points = [(each.seconds, float(each.tables[name].bytes)) for each in samples]
     rows = [(each.seconds, float(each.tables[name].live)) for each in samples]
     first, grown = points[0][1], growth(points)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bench.first_schema import LAST, first_schema
-from bench.upgrade import Outcome, Step, Write, run, text
+from bench.upgrade import Outcome, Step, Write, Writers, run, text
 from loom.migrate import migrate, status
 from loom.sql_tree import SqlTree
 from tests.cluster import Cluster
@@ -55,6 +55,18 @@ def test_refusals_are_counted_by_operation_and_code() -> None:
     writes = [Write("memory_set", 9.0, 9.5, None), Write("memory_set", 10.0, 10.5, "55P03")]
     told = text(Outcome(MACHINE, {"memory": 5}, [Step("first", 10.0, 11.0)], writes))
     assert "refused, of all: memory_set 55P03 × 1" in told
+
+
+def test_a_writer_that_ends_early_fails_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    def write(self: Writers, number: int) -> None:
+        if number == 7:
+            raise KeyError("no refusal")
+
+    monkeypatch.setattr(Writers, "write", write)
+    writers, migrated = Writers("", users=1), False
+    with pytest.raises(KeyError, match="no refusal"), writers.writing():
+        migrated = True
+    assert migrated
 
 
 @pytest.mark.slow

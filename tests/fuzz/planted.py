@@ -229,7 +229,7 @@ def telling(request: Request) -> Step:
 
 
 def mixed(requests: list[Request], planted: Planted) -> list[str]:
-    """What a model was asked with texts of two orgs, or with another user's beside a user's."""
+    """What a model was asked with texts of both orgs."""
     found = []
     for request in requests:
         told = json.dumps(request.body, ensure_ascii=False)
