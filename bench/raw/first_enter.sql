@@ -18,7 +18,7 @@ begin
   v_caller.session_id := '-';
   v_caller.run_id := '-';
   v_caller.called_at := loom._now();
-  perform loom._user_lock(v_op.user_lock, loom._user_lock_key(v_caller.org, v_caller.user_id));
+  perform loom._user_locked(v_op.user_lock, loom._user_lock_key(v_caller.org, v_caller.user_id));
   v_caller.namespace := loom._ensure_namespace(v_caller);
   return v_caller;
 end

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from psycopg.types.json import Jsonb
 
 from bench.first_schema import LAST, first_schema
 from bench.upgrade import Outcome, Step, Write, Writers, run, text
@@ -34,6 +35,26 @@ def test_the_first_schema_is_a_prefix_of_todays_and_comes_to_it(
     )
     migrate(cluster.dsn(name), log=lambda line: None)
     assert status(cluster.dsn(name)).current
+
+
+def test_the_first_schemas_functions_write_with_those_of_today_that_they_call(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    name = f"{cluster.prefix}_first_writes"
+    cluster.create(name)
+    migrate(cluster.dsn(name), log=lambda line: None, root=first_schema(tmp_path))
+    place = {"org": "acme", "namespace": "n", "user_id": "u"}
+    with cluster.connect(name) as conn:
+        for op, own in (
+            (b"working_memory_set", {"block_key": "a", "content": "x"}),
+            (b"memory_set", {"memory_key": "k", "value": "x"}),
+        ):
+            conn.execute(b"select loom.%b(%%s)" % op, [Jsonb({**place, **own})])
+        written = conn.execute(
+            "select (select count(*) from loom.working_memory where block_key = 'a'),"
+            " (select count(*) from loom.memory where memory_key = 'k')"
+        ).fetchone()
+    assert written == (1, 1)
 
 
 def test_the_longest_wait_is_told_by_step_and_operation() -> None:
