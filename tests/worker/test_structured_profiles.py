@@ -199,6 +199,27 @@ def test_o27_a_rebuild_follows_the_newest_of_facts_that_disagree(site: Site) -> 
     assert built(value="Max", agent="a") == "Max"
 
 
+def test_o31_what_a_deleted_fact_said_is_built_out_and_never_comes_back(site: Site) -> None:
+    def built() -> tuple[Any, str]:
+        site.clock.advance(hours=1)
+        with ModelEndpoint(answer=by_the_facts) as endpoint:
+            assert site.work(endpoint) == 1
+        (request,) = endpoint.requests
+        return served(site.conn)["profile"], json.dumps(request.body)
+
+    site.tell("name", "Ada")
+    site.tell("plan", "pro")
+    profile, prompt = built()
+    assert (profile, "Ada" in prompt) == ({**NULLS, "name": "Ada", "plan": "pro"}, True)
+    site.forget("name")
+    profile, prompt = built()
+    assert (profile, "Ada" in prompt) == ({**NULLS, "plan": "pro"}, False)
+    # What was built before is not told to the model either.
+    site.tell("visits", 3)
+    profile, prompt = built()
+    assert (profile, "Ada" in prompt) == ({**NULLS, "plan": "pro", "visits": 3}, False)
+
+
 def test_o31_sources_are_those_that_were_given(site: Site) -> None:
     site.tell("name", "Ada")
     known = site.tell("plan", "pro")["memory_id"]
