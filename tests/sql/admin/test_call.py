@@ -133,7 +133,7 @@ def test_a_member_of_the_gateway_is_not_the_gateway(db: Connection, mint: Mint) 
 
 def test_what_is_called_by_name_is_the_function_of_its_operation(db: Connection) -> None:
     (script,) = (each for each in SqlTree.read().functions if each.name == "_run")
-    named = re.findall(r"when '([\w.]+)' then loom\.(\w+)\(p_request\)", script.text)
-    assert len(named) == script.text.count(" then loom.") > 3
+    named = re.findall(r"when '([\w.]+)' then v_answer := loom\.(\w+)\(p_request\);", script.text)
+    assert len(named) == script.text.count("then v_answer := loom.") > 3
     functions = dict(db.execute("select op, function_name from loom.operation").fetchall())
     assert dict(named).items() <= functions.items()
