@@ -204,8 +204,8 @@ grant select on loom.memory, loom.memory_text to loom_search;
 grant execute on function loom._is_searchable(loom.memory), loom._text_changed(loom.memory[]), loom._embedding_wanted(), loom._text_behind(),
   loom._embedding_list(loom.memory[]), loom._namespace_language(text, text), loom._memory_words(loom.memory, text),
   loom._words(text, text), loom._cjk_runs(text), loom._cjk_pairs(text[]), loom._without_cjk(text),
-  loom._search_body(loom.memory), loom._leaves(jsonb), loom._canonical_number(numeric, text), loom._plane_of(text),
-  loom._scope_lexemes(loom.memory), loom._scope_lexeme(text, text[]) to loom_scheduler;
+  loom._search_body(loom.memory), loom._leaves(jsonb), loom._canonical_number(numeric, text), loom._is_double(numeric),
+  loom._shortest(double precision), loom._ecmascript_layout(text, integer), loom._plane_of(text), loom._scope_lexemes(loom.memory), loom._scope_lexeme(text, text[]) to loom_scheduler;
 -- Searches run as loom_search, since row-level security stops their operators from using an index; what they
 -- are given was checked by an operation.
 grant execute on function loom._scope_query(loom.caller, loom.search_filter), loom._scope_lexeme(text, text[]),

@@ -43,6 +43,15 @@ def test_rows_from_before_the_migration_become_findable(db: Connection) -> None:
     assert found(db, "tea") == ["k"]
 
 
+def test_rows_of_every_kind_of_value_come_to_the_language(db: Connection) -> None:
+    values = [1.5, 10**20, 1e-7, -3, True, None, "猫", {"weight": 62.5}, [0.1, [2]]]
+    for number, value in enumerate(values):
+        fact(db, "set", memory_key=f"k{number}", value=value, tags=["t"])
+    language(db, "english")
+    assert (keep_house(db), keep_house(db)) == (len(values), 0)
+    assert db.execute(_FRESH.encode()).fetchone() == (True,)
+
+
 def test_the_languages_of_two_orgs_are_their_own(db: Connection) -> None:
     for org in ("acme", "zenith"):
         fact(db, "set", org=org, user_id="u1", memory_key="k", value="running")
