@@ -37,6 +37,7 @@ begin
   end if;
   if v_dry_run then
     v_new.version := coalesce(p_old.version, 0) + 1;
+    v_new.source_part := null;  -- a mark of the row as it stands
   else
     v_new := loom._memory_store(p_old, v_new, p_change, p_caller.actor);
     if v_new.pinned <> (v_live and p_old.pinned) then

@@ -171,6 +171,20 @@ def test_every_write_of_a_duplicate_says_that_it_is_one(db: Connection, clock: C
     assert dry["duplicate_of"] == ids["one"]
 
 
+def test_a_dry_run_says_that_a_row_which_counts_now_would_repeat_another(
+    db: Connection, clock: Clock
+) -> None:
+    ids = twins(db, clock, "one")
+    clock.advance(seconds=1)
+    fact(db, "set", memory_key="two", value="a text of its own")
+    told = [
+        fact(db, "set", memory_key="two", value=SAME, dry_run=dry_run) for dry_run in (True, False)
+    ]
+    assert [(each["status"], each["duplicate_of"]) for each in told] == [
+        ("duplicate", ids["one"])
+    ] * 2
+
+
 def test_a_row_that_is_not_current_is_nobodys_duplicate(db: Connection, clock: Clock) -> None:
     twins(db, clock, "one")
     clock.advance(seconds=1)
