@@ -1,5 +1,6 @@
 -- A caller's path must not decide what a name means: every function that is entered from outside, by a client,
--- a trigger or a column's expression, pins it. What only those call runs under theirs: a pin of its own would cost each call again.
+-- a trigger or whatever else is stored with a table, a view or a type, pins it. What only those call runs under
+-- theirs: a pin of its own would cost each call again.
 select p.oid::regprocedure::text as object,
   'search_path is ' || coalesce(quote_literal(substr(path.setting, 13)), 'not pinned')
     || case when entry.is_one then ', not ''loom, pg_temp''' else ' in a function that only Loom''s own call' end as finding
@@ -11,7 +12,7 @@ cross join lateral (
       'loom_search'::regrole)
   ) or exists (
     select from pg_catalog.pg_depend
-    where refclassid = 'pg_proc'::regclass and refobjid = p.oid and classid = 'pg_attrdef'::regclass
+    where refclassid = 'pg_proc'::regclass and refobjid = p.oid and classid <> 'pg_proc'::regclass
   ) as is_one
 ) entry
 left join lateral (

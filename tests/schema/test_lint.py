@@ -33,6 +33,23 @@ PLANTS: dict[str, list[tuple[str, str]]] = {
         ("alter function loom._ring() set search_path = loom, pg_temp", "loom._ring()"),
         ("grant execute on function loom._ring() to loom_writer", "loom._ring()"),
         ("alter function loom.tg_memory__text_insert() reset all", "loom.tg_memory__text_insert()"),
+        (
+            "create view loom.v_planted as select loom._role_rank('viewer') as rank",
+            "loom._role_rank(text)",
+        ),
+        (
+            "create policy planted on loom.token to loom_api using (loom._role_rank(role) > 1)",
+            "loom._role_rank(text)",
+        ),
+        ("create index planted on loom.token (loom._role_rank(role))", "loom._role_rank(text)"),
+        (
+            "alter table loom.token add constraint planted check (loom._role_rank(role) > 0)",
+            "loom._role_rank(text)",
+        ),
+        (
+            "create domain loom.planted as text check (loom._role_rank(value) > 0)",
+            "loom._role_rank(text)",
+        ),
     ],
     "undeclared_function": [
         ("create function loom.planted() returns integer language sql return 1", "loom.planted()"),
