@@ -2,7 +2,7 @@ create or replace function loom._check_fields(p_request jsonb, p_accepted text[]
 language sql immutable parallel safe
 as $$
   select case
-    when jsonb_typeof(p_request) is distinct from 'object' or p_request - p_accepted <> '{}'
+    when jsonb_typeof(p_request) is distinct from 'object' or p_request - p_accepted is distinct from '{}'
       then loom._fields_refused(p_request, p_accepted)
     else p_request
   end
