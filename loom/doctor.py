@@ -86,6 +86,15 @@ select (select extversion from pg_catalog.pg_extension where extname = 'vector')
     where c.relnamespace = to_regnamespace('loom') and c.relname = 'embedding')
 """
 
+_WORDS = """
+select pg_catalog.pg_relation_size(i.oid), pg_catalog.pg_table_size(t.oid)
+from pg_catalog.pg_class i, pg_catalog.pg_class t
+where i.oid = to_regclass('loom.memory_text_words_idx') and t.oid = to_regclass('loom.memory_text')
+"""
+WORDS_LEAST = 64 * 2**20
+WORDS_OVER_ROWS = 2
+"""An index of words has about as many bytes as its rows; more than this many times is old words."""
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -249,6 +258,21 @@ def check_embeddings(conn: Connection, configured: str | None) -> Finding:
     return Finding(check, "warning", text, hint)
 
 
+def check_words(conn: Connection) -> Finding:
+    """Whether the index of words is mostly of words that no row has any more: PostgreSQL keeps
+    every word that such an index ever held, until it is built anew."""
+    check = "index of words"
+    sizes = conn.execute(_WORDS).fetchone()
+    if sizes is None:
+        return Finding(check, "info", "unknown until the schema is there")
+    index, rows = sizes
+    text = f"{index // 2**20} MiB for {rows // 2**20} MiB of rows"
+    if index > WORDS_LEAST and index > WORDS_OVER_ROWS * rows:
+        hint = "`reindex index concurrently loom.memory_text_words_idx` gives the rest back."
+        return Finding(check, "warning", text, hint)
+    return Finding(check, "ok", text)
+
+
 def check_login(name: str, connect: Connect) -> Finding:
     """Whether a login can connect, and is not one that no policy binds."""
     check = f"login {name}"
@@ -316,6 +340,7 @@ def examine(
         yield check_mighty_roles(conn)
         yield check_open_mode(conn, auth)
         yield check_embeddings(conn, embedding_model)
+        yield check_words(conn)
     yield check_model(has_model)
     yield check_pooler(name, _connect(dsn))
     for other, other_dsn in others:

@@ -62,7 +62,7 @@ def apply_functions(conn: Connection, tree: SqlTree) -> None:
         for script in (*tree.functions, *(each for one in present for each in one.functions)):
             run_script(conn, script)
         _hand_to_api(conn)
-        for script in (tree.operations, *tree.data):
+        for script in (tree.operations, *tree.data, tree.gone):
             run_script(conn, script)
         run_script(conn, tree.grants)
         for addition in present:
@@ -79,7 +79,7 @@ def refuse_undeclared(conn: Connection, tree: SqlTree) -> None:
     if undeclared:
         raise MigrationError(
             f"schema loom holds functions that no file declares: {', '.join(undeclared)}",
-            hint="A function that is gone from the files is dropped by a migration; "
+            hint="A function that is gone from the files is dropped by sql/gone.sql; "
             "one that is not Loom's does not belong in its schema.",
         )
 

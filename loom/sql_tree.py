@@ -1,8 +1,8 @@
 """The SQL that ships with Loom, read from its files: what there is, its order and its digests.
 
 The layout is that of the `sql` folder: `roles.sql`, `bootstrap.sql`, `migrations/NNNN_name.sql`
-with `frozen.txt`, `functions/**/*.sql`, `operations.sql`, `data/*.sql`, `grants.sql` and
-`lint/*.sql`. What needs an extension of the server that may be missing is in
+with `frozen.txt`, `functions/**/*.sql`, `operations.sql`, `data/*.sql`, `gone.sql`, `grants.sql`
+and `lint/*.sql`. What needs an extension of the server that may be missing is in
 `extensions/<extension>/`, a folder like the whole: migrations, functions, data, grants. Text is
 read as UTF-8 with line ends turned into `\\n`, so that a digest does not depend on the checkout.
 
@@ -94,6 +94,7 @@ class SqlTree:
     functions: tuple[Script, ...]
     operations: Script
     data: tuple[Script, ...]
+    gone: Script
     grants: Script
     lints: tuple[Script, ...]
     additions: tuple[Addition, ...]
@@ -111,6 +112,7 @@ class SqlTree:
             functions=_scripts(root, "functions/**/*.sql"),
             operations=_script(root, root / "operations.sql"),
             data=_scripts(root, "data/*.sql"),
+            gone=_script(root, root / "gone.sql"),
             grants=_script(root, root / "grants.sql"),
             lints=_scripts(root, "lint/*.sql"),
             additions=tuple(
@@ -136,7 +138,7 @@ class SqlTree:
     @property
     def function_set(self) -> tuple[Script, ...]:
         """What is re-applied together, in the order of applying."""
-        return (*self.functions, self.operations, *self.data, self.grants)
+        return (*self.functions, self.operations, *self.data, self.gone, self.grants)
 
     @cached_property
     def declared_functions(self) -> tuple[str, ...]:

@@ -49,6 +49,27 @@ def test_a_server_that_is_too_old_is_found(db: Connection) -> None:
     assert "14.12" in finding.text
 
 
+def test_an_index_of_words_that_are_mostly_gone_is_found(
+    db: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doctor, "WORDS_LEAST", 0)
+    assert doctor.check_words(db).level == "ok"
+    # Words that no row has any more, but the index keeps.
+    db.execute(
+        "insert into loom.memory_text"
+        " (org, memory_id, namespace, user_id, plane, language, content_sha256, words)"
+        " select 'acme', gen_random_uuid(), 'n', 'u', 'memory', 'simple', md5(n::text),"
+        " to_tsvector('simple', string_agg(md5(n || ' ' || m), ' '))"
+        " from generate_series(1, 100) n, generate_series(1, 100) m group by n"
+    )
+    monkeypatch.setattr(doctor, "WORDS_OVER_ROWS", 0.5)
+    finding = doctor.check_words(db)
+    assert finding.level == "warning"
+    assert "reindex index concurrently" in finding.hint
+    monkeypatch.setattr(doctor, "WORDS_LEAST", 2**30)
+    assert doctor.check_words(db).level == "ok"
+
+
 def test_another_encoding_is_found(cluster: Cluster, db: Connection) -> None:
     assert doctor.check_encoding(db).level == "ok"
     name = psycopg.sql.Identifier(f"{cluster.prefix}_latin")

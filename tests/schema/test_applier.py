@@ -188,9 +188,26 @@ def test_a_changed_signature_leaves_nothing_behind_unseen(empty: Database, tmp_p
     )
     with pytest.raises(MigrationError, match=r"loom\.greet\(text\)"):
         migrate(empty.dsn(), log=lambda _line: None, root=root)
-    (tmp_path / "migrations" / "0002_no_greet.sql").write_text("drop function loom.greet(text);")
+    (tmp_path / "gone.sql").write_text("drop function if exists loom.greet(text);")
     migrate(empty.dsn(), log=lambda _line: None, root=root)
     assert _functions(empty) == ["greet"]
+
+
+def test_what_is_gone_stays_until_what_called_it_is_replaced(
+    empty: Database, tmp_path: Path
+) -> None:
+    root = small_tree(tmp_path)
+    migrate(empty.dsn(), log=lambda _line: None, root=root)
+    (tmp_path / "functions" / "greet.sql").rename(tmp_path / "functions" / "wave.sql")
+    (tmp_path / "gone.sql").write_text("drop function if exists loom.greet(text);")
+    (tmp_path / "functions" / "wave.sql").write_text(GREET.replace("greet", "wave"))
+    (tmp_path / "grants.sql").write_text("grant execute on function loom.nothing() to loom_api;")
+    with pytest.raises(MigrationError, match=r"grants\.sql"):
+        migrate(empty.dsn(), log=lambda _line: None, root=root)
+    assert _functions(empty) == ["greet"]
+    (tmp_path / "grants.sql").write_text("-- none")
+    migrate(empty.dsn(), log=lambda _line: None, root=root)
+    assert _functions(empty) == ["wave"]
 
 
 def test_functions_belong_to_loom_api_and_those_of_migrations_to_loom_owner(

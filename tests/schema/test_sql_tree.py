@@ -53,7 +53,9 @@ def test_a_released_migration_that_is_gone_is_refused(tmp_path: Path) -> None:
         SqlTree.read(root)
 
 
-@pytest.mark.parametrize("path", ["functions/greet.sql", "operations.sql", "grants.sql"])
+@pytest.mark.parametrize(
+    "path", ["functions/greet.sql", "operations.sql", "gone.sql", "grants.sql"]
+)
 def test_the_digest_follows_every_file_of_the_set(tmp_path: Path, path: str) -> None:
     root = small_tree(tmp_path)
     before = SqlTree.read(root).functions_sha256

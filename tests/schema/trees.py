@@ -58,6 +58,7 @@ def small_tree(
             (folder / kind / f"{name}.sql").write_text(text, encoding="utf-8")
     (folder / "migrations" / "frozen.txt").touch()
     (folder / "operations.sql").write_text("-- none\n", encoding="utf-8")
+    (folder / "gone.sql").write_text("-- none\n", encoding="utf-8")
     (folder / "grants.sql").write_text(grants, encoding="utf-8")
     return folder
 

@@ -1,4 +1,5 @@
--- What a request passes on its way in is fewer and larger expressions (decision 25): these have other arguments now.
+-- Functions that no file makes any more. They go in the transaction in which the functions that called them are
+-- replaced, so that no call meets one without the other.
 drop function if exists loom._admit(text, jsonb);
 drop function if exists loom._reach(loom.caller, loom.operation, jsonb, jsonb);
 drop function if exists loom._user_lock(text, bigint);
