@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import psycopg
@@ -14,21 +13,13 @@ from bench.cpu import server_seconds
 from bench.peers.crowd import Crowd
 from bench.peers.raw_upserts import CLIENTS, Pgbench
 from bench.peers.workloads import PACK, PEER_BATCH, PEER_GET, PEER_SET
-from bench.servers import Stage, stage
+from bench.servers import Stage
 from bench.workloads import BATCH, BLOCKS, SECTIONS, SET
 
 if TYPE_CHECKING:
     from bench.peers.doors import PeerDoors
 
 pytestmark = pytest.mark.slow
-
-ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture(scope="module")
-def running() -> Iterator[Stage]:
-    with stage(ROOT / "build", print) as ready:
-        yield ready
 
 
 @pytest.fixture(scope="module")

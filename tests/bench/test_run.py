@@ -14,18 +14,12 @@ import pytest
 from bench.doors import Doors
 from bench.erasure import measure
 from bench.machine import NotDurableError, describe
-from bench.servers import Stage, stage
+from bench.servers import Stage
 from bench.workloads import WORKLOADS, Workload
 
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture(scope="module")
-def running() -> Iterator[Stage]:
-    with stage(ROOT / "build", print) as ready:
-        yield ready
 
 
 @pytest.fixture(scope="module")
