@@ -61,6 +61,7 @@ def first_schema(folder: Path) -> Path:
     for name in _STAND_INS:
         _put(folder, f"functions/{name}.sql", _stand_in(name).text)
     _put(folder, "operations.sql", _OPERATIONS)
+    _put(folder, "gone.sql", "-- nothing yet\n")
     _put(folder, "grants.sql", _GRANTS)
     _put(folder, "migrations/frozen.txt", "")
     return folder
