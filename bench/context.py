@@ -24,7 +24,7 @@ from typing import Any, Final
 import psycopg
 from psycopg.types.json import Jsonb
 
-from bench import machine
+from bench import functions, machine
 from bench.servers import stage
 from bench.workloads import BLOCKS, ORG, SECTIONS
 
@@ -141,10 +141,10 @@ def _fill(connection: psycopg.Connection[Any], facts: int) -> None:
     user = {"user_id": f"with-{facts}"}
     for number in range(BLOCKS):
         block = {"block_key": f"k{number}", "content": _NOTE * 5}
-        _call(connection, "working_memory_set", {**_PLACE, **user, **block})
+        _call(connection, "working_memory.set", {**_PLACE, **user, **block})
     for number in range(SECTIONS):
         section = {"label": f"l{number}", "value": _NOTE * 5}
-        _call(connection, "profile_set", {**_PLACE, **user, **section})
+        _call(connection, "profile.set", {**_PLACE, **user, **section})
     given = {"org": ORG, "user": user["user_id"], "facts": facts, "topics": TOPICS, "note": _NOTE}
     connection.execute(_FILL.encode(), given)
 
@@ -157,7 +157,7 @@ def _line(connection: psycopg.Connection[Any], facts: int, query: str | None, ca
         request["query"] = query
         kinds = (_FACTS, _DECISIONS)
     sides: dict[str, Callable[[], object]] = {
-        "ours": lambda: _call(connection, "context_pack", request),
+        "ours": lambda: _call(connection, "context.pack", request),
         "plain": lambda: _select(connection, user, [_BLOCKS, _SECTIONS, _PROFILE], _FOUND, kinds),
         "rendering": lambda: _select(
             connection,
@@ -189,10 +189,10 @@ def _select(
         connection.execute(search.encode(), {**given, "types": list(types)}).fetchall()
 
 
-def _call(connection: psycopg.Connection[Any], function: str, request: dict[str, Any]) -> bytes:
+def _call(connection: psycopg.Connection[Any], op: str, request: dict[str, Any]) -> bytes:
     """The answer's bytes, as the API sends them on."""
     with connection.cursor(binary=False) as cursor:
-        cursor.execute(f"select loom.{function}(%s)".encode(), [Jsonb(request)])
+        cursor.execute(functions.statement(op), [Jsonb(request)])
         assert cursor.pgresult is not None
         answer = cursor.pgresult.get_value(0, 0)
     assert answer is not None

@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Final
 
 import msgspec
 import psycopg
-from psycopg import sql
 from psycopg.types.json import Jsonb, set_json_dumps, set_json_loads
 
+from bench import functions
 from bench.http_client import HttpClient
 from bench.workloads import Request, Workload
 from loom.types import path_of
@@ -89,9 +89,7 @@ class Doors:
         return call
 
     def _function(self, workload: Workload) -> Call:
-        name = sql.Identifier("loom", workload.op.replace(".", "_"))
-        statement = sql.SQL("select {}(%s)").format(name).as_bytes(self._connection)
-        cursor = self._cursor
+        statement, cursor = functions.statement(workload.op), self._cursor
 
         def call(request: Request) -> Any:
             row = cursor.execute(statement, [Jsonb(request)]).fetchone()

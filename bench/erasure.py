@@ -8,9 +8,9 @@ from time import perf_counter
 from typing import Any, Final
 
 import psycopg
-from psycopg.types.json import Jsonb
 
-from bench.workloads import ORG, Request
+from bench.functions import answer
+from bench.workloads import ORG
 
 SIZES: Final = (1_000, 10_000, 40_000)
 
@@ -46,20 +46,14 @@ def measure(conninfo: str, times: int) -> Mapping[int, float]:
 
 def _erase(connection: psycopg.Connection[Any], size: int) -> float:
     """Fill a user with `size` rows, half of them facts and half their versions, and erase it."""
-    _call(connection, "select loom.memory_set(%s)", _USER | _FACT)
+    answer(connection, "memory.set", _USER | _FACT)
     for statement in _MULTIPLY:
         connection.execute(statement, _USER | {"more": size // 2 - 1})
     connection.execute("vacuum (analyze) loom.memory, loom.memory_version")
     request = {name: _USER[name] for name in ("org", "user_id")}
     started = perf_counter()
-    removed = _call(connection, "select loom.erasure_request(%s)", request)["removed"]
+    removed = answer(connection, "erasure.request", request)["removed"]
     seconds = perf_counter() - started
     if removed["memory"] + removed["memory_version"] != size:  # beside the user's row of work
         raise ValueError(f"{size} rows were to be erased, and these were: {removed}")
     return seconds
-
-
-def _call(connection: psycopg.Connection[Any], statement: str, request: Request) -> Any:
-    row = connection.execute(statement.encode(), [Jsonb(request)]).fetchone()
-    assert row is not None
-    return row[0]

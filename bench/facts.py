@@ -24,6 +24,7 @@ from psycopg.types.json import Jsonb
 
 from bench import machine
 from bench.cpu import process_seconds
+from bench.functions import answer
 from bench.servers import stage
 from bench.workloads import ORG
 
@@ -88,9 +89,7 @@ class Caller:
 
     def call(self, op: str, **fields: Any) -> Any:
         """The answer of an operation."""
-        statement = f"select loom.{op.replace('.', '_')}(%s)".encode()
-        row = self._connection.execute(statement, [Jsonb(_PLACE | fields)]).fetchone()
-        return row and row[0]
+        return answer(self._connection, op, _PLACE | fields)
 
     def slice(self, one: Callable[[], object]) -> float:
         """Microseconds of CPU a call."""

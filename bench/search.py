@@ -21,10 +21,10 @@ from statistics import median
 from typing import Any, Final
 
 import psycopg
-from psycopg.types.json import Jsonb
 
 from bench import machine
 from bench.cpu import process_seconds
+from bench.functions import answer
 from bench.servers import stage
 from bench.workloads import ORG
 
@@ -116,7 +116,7 @@ def measure(conninfo: str, sizes: Sizes) -> Iterator[Line]:
     with psycopg.connect(conninfo, autocommit=True) as connection:
         connection.prepare_threshold = 0
         for org in (ORG, SMALL):
-            _call(connection, "memory_set", {**_place(org), "memory_key": "first", "value": "w1"})
+            answer(connection, "memory.set", {**_place(org), "memory_key": "first", "value": "w1"})
         fill(connection, sizes)
         for case in cases():
             yield _search(connection, case, sizes.calls)
@@ -148,7 +148,7 @@ def _search(connection: psycopg.Connection[Any], case: Case, calls: int) -> Line
     }
     ours, plain = [], []
     for _ in range(calls):
-        ours.append(_timed(connection, partial(_call, connection, "memory_search", request)))
+        ours.append(_timed(connection, partial(answer, connection, "memory.search", request)))
         by_hand = partial(connection.execute, _FLOOR.encode(), floor)
         plain.append(_timed(connection, by_hand))
     return Line(case.name, median(ours) * 1e3, median(plain) * 1e3)
@@ -166,7 +166,7 @@ def _writes(connection: psycopg.Connection[Any], writes: int) -> Iterator[Line]:
                 body = {**_place(ORG), "user_id": f"writer{n}", "memory_key": f"{chunk}-{n}"}
                 body["value"] = f"{'then' if kind == 'a new fact' else 'now'} {chunk} " + _WORDS
                 body["confidence"] = 0.5 if kind == "other metadata" else 1
-                call = partial(_call, connection, "memory_set", body)
+                call = partial(answer, connection, "memory.set", body)
                 taken.setdefault((kind, search), []).append(_timed(connection, call))
     for kind in ("a new fact", "another value", "other metadata"):
         with_search, without = taken[kind, True], taken[kind, False]
@@ -183,12 +183,6 @@ def _switch(connection: psycopg.Connection[Any], trigger: str, on: bool) -> None
 
 def _place(org: str) -> dict[str, Any]:
     return {"org": org, "namespace": NAMESPACE}
-
-
-def _call(connection: psycopg.Connection[Any], function: str, request: dict[str, Any]) -> Any:
-    row = connection.execute(f"select loom.{function}(%s)".encode(), [Jsonb(request)]).fetchone()
-    assert row is not None
-    return row[0]
 
 
 def _timed(connection: psycopg.Connection[Any], call: Callable[[], Any]) -> float:

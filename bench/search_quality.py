@@ -22,8 +22,8 @@ from typing import Any, Final
 
 import msgspec
 import psycopg
-from psycopg.types.json import Jsonb
 
+from bench.functions import answer
 from bench.search_quality_data import FACTS, QUESTIONS, Question
 from loom.database import WORKER
 from loom.embedded import EmbeddedServer
@@ -69,9 +69,9 @@ class Line:
 def measure(admin: str, worker: str) -> list[Line]:
     """All groups, on a database with the schema. ``admin`` and ``worker`` are logins."""
     with LocalEmbedder(MODEL) as embedder, psycopg.connect(admin, autocommit=True) as conn:
-        _call(conn, "embedding_model_add", {"model": MODEL})
+        answer(conn, "embedding_model_add", {"model": MODEL})
         for key, fact in FACTS.items():
-            _call(conn, "memory_set", {**_PLACE, "memory_key": key, "value": fact.value})
+            answer(conn, "memory.set", {**_PLACE, "memory_key": key, "value": fact.value})
         asyncio.run(_embed(embedder, worker))
         vectors = asyncio.run(embedder.embed([each.query for each in QUESTIONS], 60)).vectors
         ranked = [
@@ -92,8 +92,8 @@ def _ranked(conn: Connection, question: Question, vector: bytes) -> dict[str, li
     """The keys that each leg finds first."""
     request = {**_PLACE, "query": question.query, "limit": 100}
     embedding = {"model": MODEL, "vector": msgspec.json.decode(vector)}
-    text = _call(conn, "memory_search", request)["items"]
-    both = _call(conn, "memory_search", {**request, "query_embedding": embedding})
+    text = answer(conn, "memory.search", request)["items"]
+    both = answer(conn, "memory.search", {**request, "query_embedding": embedding})
     if not both["legs"]["vector"]["ran"]:
         raise RuntimeError(f"vectors were not searched: {both['legs']}")
     by_vector = [item for item in both["items"] if "vector" in item["legs"]]
@@ -112,11 +112,6 @@ def _line(
     ]
     found = {leg: sum(question.expects in each[leg] for question, each in asked) for leg in LEGS}
     return Line(group, len(asked), found)
-
-
-def _call(conn: Connection, function: str, request: Mapping[str, Any]) -> Any:
-    row = conn.execute(f"select loom.{function}(%s)".encode(), [Jsonb(dict(request))]).fetchone()
-    return row and row[0]
 
 
 def text(lines: Sequence[Line], version: str) -> str:

@@ -20,10 +20,10 @@ from time import perf_counter
 from typing import Any, Final
 
 import psycopg
-from psycopg.types.json import Jsonb
 
 from bench import machine
 from bench.fleet import Fleet
+from bench.functions import answer
 from bench.servers import settle, stage
 from bench.structured_data import (
     SCHEMAS,
@@ -93,7 +93,7 @@ def measure(conninfo: str, sizes: Sizes) -> Iterator[Line]:
     """All that one connection measures, as the migration login."""
     with psycopg.connect(conninfo, autocommit=True) as connection:
         connection.prepare_threshold = 0
-        _call(connection, "profile_schema_set", _PLACE | {"json_schema": SCHEMAS[0]})
+        answer(connection, "profile_schema.set", _PLACE | {"json_schema": SCHEMAS[0]})
         yield from _by_facts(connection, sizes)
         yield from _by_inserts(connection, sizes)
 
@@ -108,7 +108,7 @@ def _by_facts(connection: psycopg.Connection[Any], sizes: Sizes) -> Iterator[Lin
         for n in range(sizes.calls):
             for facts in sizes.facts:
                 body = _PLACE | {"user_id": user_of(facts)} | request(n)
-                times[facts].append(_timed(partial(_call, connection, op, body)))
+                times[facts].append(_timed(partial(answer, connection, op, body)))
         least = median(times[min(sizes.facts)])
         for facts, taken in times.items():
             ratio = median(taken) / least
@@ -137,13 +137,13 @@ def claims(conninfo: str, sizes: Sizes, plans: list[str]) -> Iterator[Line]:
     with psycopg.connect(conninfo, autocommit=True) as connection:
         connection.prepare_threshold = 0
         # What is left to do elsewhere would have its share of the budget.
-        _call(connection, "profile_schema_clear", _PLACE)
+        answer(connection, "profile_schema.clear", _PLACE)
         add_users(connection, sizes.users)
         connection.execute("vacuum (analyze)")
         _hear_plans(connection, plans)
 
         def change(number: int) -> None:
-            _call(connection, "profile_schema_set", _MANY | {"json_schema": SCHEMAS[number]})
+            answer(connection, "profile_schema.set", _MANY | {"json_schema": SCHEMAS[number]})
 
         # Their plans are those of a session that has run them before.
         for number in range(1, 7):
@@ -236,12 +236,6 @@ def _timed(call: Callable[[], object]) -> float:
     started = perf_counter()
     call()
     return perf_counter() - started
-
-
-def _call(connection: psycopg.Connection[Any], op: str, request: dict[str, Any]) -> Any:
-    statement = f"select loom.{op.replace('.', '_')}(%s)"
-    row = connection.execute(statement.encode(), [Jsonb(request)]).fetchone()
-    return row and row[0]
 
 
 def _hear_plans(connection: psycopg.Connection[Any], plans: list[str]) -> None:

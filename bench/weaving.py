@@ -22,6 +22,7 @@ import psycopg
 from psycopg.types.json import Jsonb
 
 from bench import machine
+from bench.functions import answer
 from bench.servers import stage
 
 _ROOT = Path(__file__).resolve().parents[1]
@@ -102,11 +103,11 @@ def binds(conninfo: str, calls: int) -> list[tuple[int, float]]:
     with psycopg.connect(conninfo, autocommit=True) as connection:
         connection.prepare_threshold = 0
         for threads in THREADS:
-            made = _call(connection, "looms_create", place | {"name": f"of {threads}"})
+            made = answer(connection, "looms.create", place | {"name": f"of {threads}"})
             loom = {"loomId": made["entity"]["id"]}
             for number in range(threads):
                 thread = {"text": f"The customer asked for the figures of month {number}."}
-                _call(connection, "looms_thread_add", place | loom | thread)
+                answer(connection, "looms.thread_add", place | loom | thread)
             body = Jsonb(place | loom | {"agents": ["triage"]})
             connection.execute("vacuum (analyze)")
             taken = [
@@ -115,11 +116,6 @@ def binds(conninfo: str, calls: int) -> list[tuple[int, float]]:
             ]
             found.append((threads, median(taken) * 1e3))
     return found
-
-
-def _call(connection: psycopg.Connection[Any], function: str, request: dict[str, Any]) -> Any:
-    row = connection.execute(f"select loom.{function}(%s)".encode(), [Jsonb(request)]).fetchone()
-    return row and row[0]
 
 
 def _timed(call: Callable[[], object]) -> float:

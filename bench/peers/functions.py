@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 import psycopg
-from psycopg import sql
 from psycopg.types.json import Jsonb, set_json_dumps, set_json_loads
 
+from bench import functions
 from bench.workloads import Request
 
 AsyncCall = Callable[[Request], Awaitable[Any]]
@@ -29,9 +29,7 @@ async def connected(conninfo: str) -> AsyncIterator[psycopg.AsyncConnection[Any]
 
 def function_call(connection: psycopg.AsyncConnection[Any], op: str) -> AsyncCall:
     """What sends a request to the operation's function and returns the answer."""
-    name = sql.Identifier("loom", op.replace(".", "_"))
-    statement = sql.SQL("select {}(%s)").format(name).as_bytes(connection)
-    cursor = connection.cursor()
+    statement, cursor = functions.statement(op), connection.cursor()
 
     async def call(request: Request) -> Any:
         row = await (await cursor.execute(statement, [Jsonb(request)])).fetchone()

@@ -58,7 +58,7 @@ def judge(findings: Findings, count: int) -> None:
     assert {name for name, _ in findings.answers} == routes(), findings.report()
     # Not refused every time: a dozen requests each miss many that want much to be just so.
     reached = {op for op, status in findings.answers if status == 200}
-    assert len(reached) >= (0.6 if count > 1000 else 0.4) * len(routes()), findings.report()
+    assert len(reached) >= (0.6 if count > 1000 else 0.5) * len(routes()), findings.report()
 
 
 def test_a_thousand_requests_of_all_callers(open_api: Api) -> None:
