@@ -14,6 +14,7 @@ from __future__ import annotations
 import fcntl
 import os
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -137,9 +138,7 @@ class EmbeddedServer:
         try:
             self._data_dir.parent.mkdir(parents=True, exist_ok=True)
             if not self._data_dir.exists():
-                self._data_dir.mkdir(mode=0o700)
-                # Root's server runs as another account, which passes through this folder.
-                self._data_dir.chmod(0o711 if os.geteuid() == 0 else 0o700)
+                _make_whole(self._data_dir)
         except OSError as error:
             raise EmbeddedError(
                 f"the data folder {self._data_dir} cannot be made ({error.strerror}): "
@@ -183,6 +182,20 @@ def drop_empty_time_zone() -> None:
     """Take an empty PGTZ out of this process's environment: with it every connection fails."""
     if os.environ.get("PGTZ") == "":
         del os.environ["PGTZ"]
+
+
+def _make_whole(folder: Path) -> None:
+    """Make the folder, so that nobody sees it before its rights are as they should be. Of several
+    processes that do so at once, each goes on with the one that is there then."""
+    fresh = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    # Root's server runs as another account, which passes through this folder.
+    fresh.chmod(0o711 if os.geteuid() == 0 else 0o700)
+    try:
+        fresh.rename(folder)  # over one that another process just made, if that is still empty
+    except OSError:
+        fresh.rmdir()
+        if not folder.is_dir():
+            raise
 
 
 def _open(path: Path) -> int:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from threading import Barrier
 
 import psycopg
 
@@ -43,6 +45,24 @@ def test_processes_that_start_at_once_start_one_server(new_dir: Path) -> None:
         for sharer in sharers:
             sharer.leave()
     assert not exists(sharers[0].pid)
+
+
+def test_of_those_that_make_the_folder_at_once_none_fails(new_dir: Path) -> None:
+    for number in range(50):
+        folder = new_dir / "made together" / str(number)
+        together = Barrier(8)
+
+        def ask(folder: Path = folder, together: Barrier = together) -> None:
+            server = EmbeddedServer(folder)
+            together.wait()
+            server._make_data_dir()
+            (folder / "start.lock").touch()
+
+        with ThreadPoolExecutor(8) as pool:
+            for asked in [pool.submit(ask) for _ in range(8)]:
+                asked.result()
+        assert [each.name for each in folder.parent.iterdir() if each.name.startswith(".")] == []
+        assert oct(folder.stat().st_mode & 0o777) == ("0o711" if os.geteuid() == 0 else "0o700")
 
 
 def test_data_survives_a_restart(data_dir: Path) -> None:
