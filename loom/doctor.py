@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import psycopg
 
-from loom import migrate
+from loom import migrate, word_index
 from loom.migrate import MigrationError, SqlTreeError
 from loom.migrate_extensions import OLDEST, is_too_old
 from loom.migrate_status import OLDEST_SERVER
@@ -86,14 +86,9 @@ select (select extversion from pg_catalog.pg_extension where extname = 'vector')
     where c.relnamespace = to_regnamespace('loom') and c.relname = 'embedding')
 """
 
-_WORDS = """
-select pg_catalog.pg_relation_size(i.oid), pg_catalog.pg_table_size(t.oid)
-from pg_catalog.pg_class i, pg_catalog.pg_class t
-where i.oid = to_regclass('loom.memory_text_words_idx') and t.oid = to_regclass('loom.memory_text')
-"""
 WORDS_LEAST = 64 * 2**20
 WORDS_OVER_ROWS = 2
-"""An index of words has about as many bytes as its rows; more than this many times is old words."""
+"""A larger index of words, by so many times than its rows, is one that nobody builds anew."""
 
 
 @dataclass(frozen=True)
@@ -259,18 +254,15 @@ def check_embeddings(conn: Connection, configured: str | None) -> Finding:
 
 
 def check_words(conn: Connection) -> Finding:
-    """Whether the index of words is mostly of words that no row has any more: PostgreSQL keeps
-    every word that such an index ever held, until it is built anew."""
+    """Whether the index of words is mostly of words that no row has any more."""
     check = "index of words"
-    sizes = conn.execute(_WORDS).fetchone()
+    sizes = word_index.sizes(conn)
     if sizes is None:
         return Finding(check, "info", "unknown until the schema is there")
-    index, rows = sizes
-    text = f"{index // 2**20} MiB for {rows // 2**20} MiB of rows"
-    if index > WORDS_LEAST and index > WORDS_OVER_ROWS * rows:
-        hint = "`reindex index concurrently loom.memory_text_words_idx` gives the rest back."
-        return Finding(check, "warning", text, hint)
-    return Finding(check, "ok", text)
+    if sizes.index > WORDS_LEAST and sizes.index > WORDS_OVER_ROWS * sizes.rows:
+        hint = "`loom reindex` builds it anew, beside its use."
+        return Finding(check, "warning", str(sizes), hint)
+    return Finding(check, "ok", str(sizes))
 
 
 def check_login(name: str, connect: Connect) -> Finding:

@@ -1,8 +1,7 @@
 """The index that a search by vectors uses beyond what it can scan: one a model, built while Loom is
 in use.
 
-It is no part of a migration. A concurrent build waits for every transaction that was under way, so
-it holds no lock that such a one may wait for, but for one that keeps other builds of its kind away.
+It is no part of a migration, but built as ``loom.index_builds`` says.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ from typing import Any, Final
 import psycopg
 from psycopg import sql
 
+from loom import index_builds
 from loom.migrate_extensions import extension_schemas
 
 Connection = psycopg.Connection[Any]
@@ -27,15 +27,6 @@ MOST_HALFVEC: Final = 4000
 """Dimensions that an HNSW index of each type can have."""
 
 WATCH_SECONDS: Final = 2.0
-
-_LOCK: Final = 0x6C6F6F6D_656D6265
-"""Of the session that builds or drops such an index."""
-
-_FOUND = """
-select i.indisvalid from pg_catalog.pg_index i
-join pg_catalog.pg_class c on c.oid = i.indexrelid
-where c.relname = %s and c.relnamespace = to_regnamespace('loom')
-"""
 
 _PROGRESS = """
 select phase, case when tuples_total > 0 then 100 * tuples_done / tuples_total end
@@ -88,36 +79,30 @@ class EmbeddingIndex:
         )
 
     def is_valid(self, conn: Connection) -> bool | None:
-        """Whether it can be used; None where there is none. A build that was cut off leaves one
-        that cannot, and costs every write all the same."""
-        row = conn.execute(_FOUND, (self.name,)).fetchone()
-        return None if row is None else bool(row[0])
+        """Whether it can be used; None where there is none."""
+        return index_builds.is_valid(conn, self.name)
 
     def build(self, conn: Connection, watch: Connection, say: Say) -> bool:
         """Build it, unless it is there; return whether it was built. ``conn`` and ``watch`` are in
         autocommit mode, ``watch`` for a look at how far the build is."""
         statement = self.statement()
-        with _alone(conn):
+        with index_builds.alone(conn):
             valid = self.is_valid(conn)
             if valid:
                 return False
             if valid is False:
                 say(f"{self.name} was left unfinished: it is dropped and built anew")
-                self._drop(conn)
+                index_builds.drop(conn, self.name)
             with _watched(conn, watch, say):
                 conn.execute(statement)
         return True
 
     def drop(self, conn: Connection) -> bool:
         """Drop it; return whether it was there."""
-        with _alone(conn):
+        with index_builds.alone(conn):
             there = self.is_valid(conn) is not None
-            self._drop(conn)
+            index_builds.drop(conn, self.name)
         return there
-
-    def _drop(self, conn: Connection) -> None:
-        name = sql.Identifier("loom", self.name)
-        conn.execute(sql.SQL("drop index concurrently if exists {}").format(name))
 
 
 def vector_schema(conn: Connection) -> str:
@@ -126,20 +111,6 @@ def vector_schema(conn: Connection) -> str:
     if schema is None:
         raise EmbeddingsError("the database has no extension `vector`: there are no vectors")
     return schema
-
-
-@contextmanager
-def _alone(conn: Connection) -> Iterator[None]:
-    """Hold the lock of builds. Tried, not waited for: a waiting statement is a transaction that the
-    other build would wait for in turn."""
-    conn.execute("set statement_timeout = 0")
-    row = conn.execute("select pg_try_advisory_lock(%s)", (_LOCK,)).fetchone()
-    if row is None or not row[0]:
-        raise EmbeddingsError("another session builds or drops such an index just now")
-    try:
-        yield
-    finally:
-        conn.execute("select pg_advisory_unlock(%s)", (_LOCK,))
 
 
 @contextmanager

@@ -77,6 +77,8 @@ def _parser() -> argparse.ArgumentParser:
     ways = migrate.add_mutually_exclusive_group()
     ways.add_argument("--status", action="store_true", help="show it; exit 1 if it is not current")
     ways.add_argument("--dry-run", action="store_true", help="show what would be applied")
+    reindex = command("reindex", _reindex, "Build the index of words anew if most of it is old.")
+    reindex.add_argument("--always", action="store_true", help="whatever is in it")
     command("doctor", _doctor, "Look for what is wrong; exit 1 if something is.")
     psql = command("psql", _psql, "Open psql as the migration login.")
     psql.add_argument("--print-dsn", action="store_true", help="print the connection string only")
@@ -197,6 +199,13 @@ def _migrate(args: argparse.Namespace) -> int:
         print("not ours   " + ", ".join((*found.unknown, *found.changed)))
     print("functions  " + ("current" if found.functions_current else "to be applied"))
     return 0 if args.dry_run or found.current else 1
+
+
+def _reindex(args: argparse.Namespace) -> int:
+    from loom.cli.reindex import reindex
+
+    with _installation(_settings()) as installation:
+        return reindex(installation, always=args.always)
 
 
 def _doctor(args: argparse.Namespace) -> int:

@@ -11,6 +11,7 @@ from loom.app.health import SchemaMismatch as ApiSchemaMismatch
 from loom.cli.launcher import LauncherError
 from loom.embedding_index import EmbeddingsError
 from loom.gateway import DatabaseUnavailable
+from loom.index_builds import IndexBusyError
 from loom.migrate import MigrationError, SqlTreeError
 from loom.postgres_binaries import EmbeddedError
 from loom.settings import SettingsError
@@ -23,6 +24,7 @@ _SAYS_IT_ALL = (
     SqlTreeError,
     LauncherError,
     EmbeddingsError,
+    IndexBusyError,
     ApiSchemaMismatch,
     WorkerSchemaMismatch,
 )

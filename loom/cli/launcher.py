@@ -2,7 +2,8 @@
 
 The launcher holds what must not be lost when a child dies: the listening socket (so that the
 address stays taken and callers wait instead of being refused), a share in the embedded server, and
-open mode's row, which it renews under the migration login.
+open mode's row, which it renews under the migration login. Under that it also builds the index of
+words anew when most of it is old.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import httpx2
 
 from loom.app.main import listen
 from loom.cli.open_mode import OpenMode
+from loom.cli.reindex import Reindexer
 from loom.cli.supervisor import Child, describe
 from loom.installation import Installation
 from loom.settings import Settings, is_loopback
@@ -117,7 +119,8 @@ class _Launcher:
             ),
             Child("worker", ("worker", *ends), env=env, fds=(lifeline,), say=self._say),
         ]
-        keepers = [child.keep() for child in self._children]
+        reindexer = Reindexer(self._installation.migration_dsn, self._say)
+        keepers = [*(child.keep() for child in self._children), reindexer.keep()]
         if self._open_mode is not None:
             keepers.append(self._open_mode.keep())
         return keepers

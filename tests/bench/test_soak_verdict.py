@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from bench.soak.samples import Memory, Sample, Table
-from bench.soak.verdict import growth, verdict
+from bench.soak.verdict import growth, rise, verdict
 
 PACE = 400.0
 MIB = 1 << 20
@@ -79,6 +79,29 @@ def test_a_table_that_grows_while_its_rows_do_not_is_named() -> None:
     assert broken(bloated) == ["bytes of tables and indexes: memory"]
 
 
+@pytest.mark.parametrize(("each_time", "found"), [(0, []), (1, ["memory"]), (-1, [])])
+def test_an_index_that_is_cut_back_now_and_then_is_named_if_it_comes_to_more_each_time(
+    each_time: int, found: list[str]
+) -> None:
+    sawtooth = [
+        replace(
+            each,
+            tables={
+                **each.tables,
+                "memory": Table(1000, 0, 8 * MIB + (n % 9 + n // 9 * each_time) * MIB, 0),
+            },
+        )
+        for n, each in enumerate(RUN)
+    ]
+    assert broken(sawtooth) == [f"bytes of tables and indexes: {name}" for name in found]
+
+
+def test_that_there_are_two_indexes_while_one_is_built_is_no_growth() -> None:
+    tables = {**RUN[-1].tables, "memory": Table(1000, 0, 99 * MIB, 0)}
+    built = [*RUN[:-1], replace(RUN[-1], tables=tables)]
+    assert broken(built) == []
+
+
 def test_what_is_kept_on_purpose_may_grow_by_its_rows_and_by_no_more() -> None:
     kept = [
         replace(each, tables={**each.tables, "audit": Table(1000 + 100 * n, 0, (10 + n) * MIB, 0)})
@@ -122,3 +145,9 @@ def test_failed_work_is_found() -> None:
 def test_growth_is_the_median_slope_times_the_time() -> None:
     assert growth([(0.0, 10.0), (1.0, 12.0), (2.0, 14.0), (3.0, 16.0)]) == 6.0
     assert growth([(0.0, 10.0)]) == 0.0
+
+
+def test_the_rise_of_what_grows_steadily_is_its_growth() -> None:
+    steady = [(float(at), 10.0 + 2 * at) for at in range(101)]
+    assert rise(steady) == pytest.approx(growth(steady), rel=0.05)
+    assert rise([(at, 10.0) for at, _ in steady]) == 0.0

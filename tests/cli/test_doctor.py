@@ -65,7 +65,7 @@ def test_an_index_of_words_that_are_mostly_gone_is_found(
     monkeypatch.setattr(doctor, "WORDS_OVER_ROWS", 0.5)
     finding = doctor.check_words(db)
     assert finding.level == "warning"
-    assert "reindex index concurrently" in finding.hint
+    assert "`loom reindex`" in finding.hint
     monkeypatch.setattr(doctor, "WORDS_LEAST", 2**30)
     assert doctor.check_words(db).level == "ok"
 

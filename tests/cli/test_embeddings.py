@@ -6,7 +6,8 @@ import pytest
 from psycopg import sql
 from psycopg.types.json import Jsonb
 
-from loom.embedding_index import _LOCK, EmbeddingIndex, vector_schema
+from loom.embedding_index import EmbeddingIndex, vector_schema
+from loom.index_builds import LOCK
 from tests.cli.processes import Done, loom, started
 from tests.databases import Database
 from tests.sql.doors import IDENTITY
@@ -184,7 +185,7 @@ def test_vectors_that_are_too_long_for_an_index_are_searched_exactly(site: Site)
 
 def test_o72_a_second_build_does_not_wait_for_the_first(site: Site) -> None:
     made(site)
-    site.conn.execute("select pg_advisory_lock(%s)", (_LOCK,))
+    site.conn.execute("select pg_advisory_lock(%s)", (LOCK,))
     done = embeddings(site, "index", MODEL)
     assert (done.code, "another session" in done.err) == (1, True)
 
