@@ -3,3 +3,4 @@
 drop function if exists loom._admit(text, jsonb);
 drop function if exists loom._reach(loom.caller, loom.operation, jsonb, jsonb);
 drop function if exists loom._user_lock(text, bigint);
+drop function if exists loom._text_changed(loom.memory[]);

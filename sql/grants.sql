@@ -201,7 +201,7 @@ grant insert, delete, update (state, activated_at, retired_at, cursor_org, curso
 grant select on loom.person_word, loom.stop_word to loom_api;
 grant select on loom.namespace to loom_scheduler, loom_search;
 grant select on loom.memory, loom.memory_text to loom_search;
-grant execute on function loom._is_searchable(loom.memory), loom._text_changed(loom.memory[]), loom._embedding_wanted(), loom._text_behind(),
+grant execute on function loom._is_searchable(loom.memory), loom._text_changed(loom.memory), loom._embedding_wanted(), loom._text_behind(),
   loom._embedding_list(loom.memory[]), loom._namespace_language(text, text), loom._memory_words(loom.memory, text),
   loom._words(text, text), loom._cjk_runs(text), loom._cjk_pairs(text[]), loom._without_cjk(text),
   loom._search_body(loom.memory), loom._leaves(jsonb), loom._canonical_number(numeric, text), loom._is_double(numeric),

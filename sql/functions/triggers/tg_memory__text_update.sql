@@ -4,7 +4,7 @@ set search_path = loom, pg_temp
 set plan_cache_mode = force_generic_plan
 as $$
 begin
-  perform loom._text_changed(array[new]);
+  perform loom._text_changed(new);
   return null;
 end
 $$;
