@@ -36,6 +36,7 @@ from tests.model_endpoint import (
 from tests.races import wait_until
 from tests.sql.loom_doors import PLACE, RUN, looms, make
 from tests.worker.looms import QUIET, Loft, add_, operations, retire, revise, told
+from tests.worker.lost_connections import cut
 from tests.worker.test_worker import login
 
 NOTHING = operations()
@@ -720,6 +721,47 @@ def test_o50_o51_a_loom_whose_worker_died_waits_and_is_woven_by_another(loft: Lo
         assert row is not None
         assert row[0] in ({"outcome": "lost"}, {"found": False})
     assert loft.texts() == ["eins"]
+
+
+def test_an_answer_outlives_the_connection_that_is_lost_meanwhile(loft: Loft) -> None:
+    for user in ("u1", "u2"):
+        loft.turn(f"turn of {user}", userId=user)
+    loft.night()
+
+    def answer(request: Request) -> Step:
+        cut(loft.conn)
+        return operations(add_(f"from {told(request)['turns'][0]['text']}"))
+
+    with ModelEndpoint(answer=answer) as endpoint:
+        assert loft.work(endpoint) == 1
+    assert len(endpoint.requests) == 2
+    assert loft.texts() == ["from turn of u1", "from turn of u2"]
+    assert (loft.last["state"], loft.last["error"], loft.last["added"]) == ("done", None, 2)
+
+
+def test_a_connection_lost_after_the_commit_weaves_nothing_twice(
+    loft: Loft, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loft.turn()
+    loft.night()
+    execute = psycopg.AsyncConnection.execute
+    sent = 0
+
+    async def unheard(self: Any, statement: Any, *arguments: Any) -> Any:
+        nonlocal sent
+        cursor = await execute(self, statement, *arguments)
+        if b"weaving_apply" in statement:
+            sent += 1
+            if sent == 1:
+                cut(loft.conn)
+                await execute(self, b"select 'never sent'")
+        return cursor
+
+    monkeypatch.setattr(psycopg.AsyncConnection, "execute", unheard)
+    assert loft.weave(operations(add_("once"))) == 1
+    assert sent == 2
+    assert loft.texts() == ["once"]
+    assert (loft.last["state"], loft.last["added"]) == ("done", 1)
 
 
 def test_o50_a_worker_that_goes_on_from_user_to_user_keeps_its_lease(loft: Loft) -> None:

@@ -12,8 +12,7 @@ import psycopg
 import pytest
 
 from loom.model_client import ModelClient
-from loom.worker import leases as leases_module
-from loom.worker import main
+from loom.worker import lasting_connection, main
 from loom.worker.handlers import Connection
 from loom.worker.handlers.structured_profile import KIND
 from loom.worker.leases import Lease
@@ -24,6 +23,7 @@ from tests.model_endpoint import ModelEndpoint, Request, Step, by_the_facts, han
 from tests.sql.erasure.rows_of import erase, rows_of
 from tests.sql.facts import fact
 from tests.sql.structured_profile.building import NAME, build_row, served, set_schema
+from tests.worker.lost_connections import cut
 from tests.worker.profiles import KEY, MODEL, NULLS, PROPERTIES, Site, leases, meanwhile, worker
 from tests.worker.test_housekeeping import until
 from tests.worker.test_worker import login
@@ -210,14 +210,6 @@ def test_one_look_that_is_stopped_gives_its_user_back(site: Site) -> None:
     assert (leases(site.conn), site.explained()["attempts"]) == (0, 0)
 
 
-def cut(site: Site) -> None:
-    """The server ends what connections workers have."""
-    site.conn.execute(
-        "select pg_terminate_backend(pid, 5000) from pg_stat_activity"
-        " where datname = current_database() and usename = 'loom_worker'"
-    )
-
-
 def test_an_answer_outlives_the_connection_that_is_lost_meanwhile(
     site: Site, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -225,7 +217,7 @@ def test_an_answer_outlives_the_connection_that_is_lost_meanwhile(
     site.tell("name", "Ada")
     site.tell("name", "Sam", user="u2")
     with caplog.at_level(logging.WARNING, "loom.worker"):
-        endpoint = build_while(site, lambda: cut(site))
+        endpoint = build_while(site, lambda: cut(site.conn))
     assert [record.message for record in caplog.records] == [
         "connection lost during a piece of work"
     ]
@@ -244,7 +236,7 @@ def test_a_failure_of_the_model_is_told_although_the_connection_is_lost_meanwhil
     site.tell("name", "Ada")
 
     def answer(request: Request) -> Step:
-        cut(site)
+        cut(site.conn)
         return server_error()
 
     with ModelEndpoint(answer=answer) as endpoint:
@@ -268,7 +260,7 @@ def test_a_connection_lost_after_the_commit_writes_nothing_twice(
         if b"work_complete" in statement:
             completions += 1
             if completions == 1:
-                cut(site)
+                cut(site.conn)
                 await execute(self, b"select 'never sent'")
         return cursor
 
@@ -289,7 +281,7 @@ def with_a_lost_connection(site: Site, work: Callable[[Lease], Awaitable[None]])
         lease = await Lease.claim(connection, KIND)
         assert lease is not None
         await lease.read()
-        cut(site)
+        cut(site.conn)
         try:
             await work(lease)
         finally:
@@ -304,11 +296,11 @@ def test_the_connection_in_its_place_is_made_with_the_same(site: Site) -> None:
         lost = await psycopg.AsyncConnection.connect(
             login(site.database), autocommit=True, application_name="loom work", password="told"
         )
-        cut(site)
+        cut(site.conn)
         with pytest.raises(psycopg.OperationalError):
             await lost.execute("select 1")
         assert lost.closed
-        connection = await leases_module._another(lost)
+        connection = await lasting_connection.another(lost)
         assert connection.info.get_parameters() == lost.info.get_parameters()
         assert (connection.info.password, connection.autocommit) == ("told", True)
         await connection.close()
@@ -322,7 +314,7 @@ def test_a_database_that_is_away_is_waited_for_while_the_lease_lives(
 ) -> None:
     site.tell("name", "Ada")
     tries = 0
-    another = leases_module._another
+    another = lasting_connection.another
 
     async def back_at_the_third(lost: Connection) -> Connection:
         nonlocal tries
@@ -334,8 +326,8 @@ def test_a_database_that_is_away_is_waited_for_while_the_lease_lives(
     async def work(lease: Lease) -> None:
         assert (await lease.complete({"name": "Ada"}))["outcome"] == "written"
 
-    monkeypatch.setattr(leases_module, "_another", back_at_the_third)
-    monkeypatch.setattr(leases_module, "FIRST_WAIT", 0.001)
+    monkeypatch.setattr(lasting_connection, "another", back_at_the_third)
+    monkeypatch.setattr(lasting_connection, "FIRST_WAIT", 0.001)
     with_a_lost_connection(site, work)
     assert tries == 3
     assert served(site.conn)["status"] == "ready"
@@ -356,12 +348,12 @@ def test_a_database_that_stays_away_is_given_up_with_the_lease(
     lease_lives = [250.0]
 
     async def work(lease: Lease) -> None:
-        monkeypatch.setattr(lease, "_seconds_left", lambda: lease_lives[0])
+        monkeypatch.setattr(lease.connection, "_seconds_left", lambda: lease_lives[0])
         with pytest.raises(psycopg.OperationalError, match="starting up"):
             await lease.complete({"name": "Ada"})
 
-    monkeypatch.setattr(leases_module, "_another", away)
-    monkeypatch.setattr(leases_module, "FIRST_WAIT", 0.001)
+    monkeypatch.setattr(lasting_connection, "another", away)
+    monkeypatch.setattr(lasting_connection, "FIRST_WAIT", 0.001)
     with_a_lost_connection(site, work)
     assert tries == 3
     assert served(site.conn)["status"] == "pending"
@@ -378,7 +370,7 @@ def test_a_statement_that_ends_its_connection_is_not_sent_for_ever(
         nonlocal sent
         if b"work_complete" in statement:
             sent += 1
-            cut(site)
+            cut(site.conn)
         return await execute(self, statement, *arguments)
 
     async def work(lease: Lease) -> None:
@@ -398,7 +390,7 @@ def test_before_anything_was_read_a_lost_connection_is_only_a_failure(site: Site
         connection = await psycopg.AsyncConnection.connect(login(site.database), autocommit=True)
         lease = await Lease.claim(connection, KIND)
         assert lease is not None
-        cut(site)
+        cut(site.conn)
         with pytest.raises(psycopg.OperationalError):
             await lease.read()
         await connection.close()

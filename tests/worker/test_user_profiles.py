@@ -32,6 +32,7 @@ from tests.model_endpoint import (
 )
 from tests.sql.facts import NOON
 from tests.sql.user_profile.profiles import facts, tell, up
+from tests.worker.lost_connections import cut
 from tests.worker.test_worker import login
 
 MODEL = "scripted"
@@ -101,6 +102,20 @@ class Site:
 @pytest.fixture
 def site(database: Database) -> Site:
     return Site(database)
+
+
+def test_an_answer_outlives_the_connection_that_is_lost_meanwhile(site: Site) -> None:
+    site.ask()
+
+    def answer(request: Request) -> Step:
+        cut(site.conn)
+        return CITY
+
+    with ModelEndpoint(answer=answer) as endpoint:
+        assert site.work(endpoint) == 1
+    assert endpoint.calls == 1
+    assert site.calls() == [(KIND, "OK")]
+    assert facts(site.profile()) == {"city": "Bonn"}
 
 
 def test_what_the_model_tells_is_merged(site: Site) -> None:

@@ -68,7 +68,7 @@ class NightWeaving:
         """Weave one loom, if one is to be woven; whether there was one."""
         now = time.monotonic()
         night = now >= self._next_night
-        lease = await WeavingLease.claim(connection, night=night)
+        lease = await WeavingLease.claim(connection, KIND, night=night)
         if lease is None:
             if night:
                 self._next_night = now + self._interval_seconds
@@ -83,6 +83,8 @@ class NightWeaving:
             about = {"kind": KIND, "sqlstate": sqlstate}
             log.error("a weaving failed", extra=about, exc_info=without_text(error))
             await _end(lease, Failed.outcome, "WORKER_ERROR")
+        finally:
+            await lease.close()
         return True
 
     async def _weave(self, lease: WeavingLease) -> None:

@@ -27,6 +27,7 @@ from loom.profile.answer import SCHEMA, UnreadableAnswer, read_answer
 from loom.profile.model import ProfileDelta, wire_of
 from loom.profile.prompt import asked_again, profile_prompt
 from loom.worker.handlers import Connection
+from loom.worker.lasting_connection import LastingConnection
 from loom.worker.statements import value_of
 
 log = logging.getLogger("loom.worker")
@@ -62,9 +63,10 @@ _USED: Final = b"select loom.work_used(%s, %s, %s, %s, %s, %s)"
 
 @dataclass(frozen=True)
 class Task:
-    """The signals of one profile, which are ours for a while or until a method ends that."""
+    """The signals of one profile, which are ours for a while or until a method ends that. Whoever
+    claimed them closes this when done; the connection that it came with stays open."""
 
-    connection: Connection
+    connection: LastingConnection
     org: str
     namespace: str
     lease_id: UUID
@@ -80,8 +82,10 @@ class Task:
         for (org,) in await (await connection.execute(_DUE)).fetchall():
             claimed: Mapping[str, Any] | None = await value_of(connection, _CLAIM, org)
             if claimed is not None:
+                lasting = LastingConnection(connection, KIND)
+                lasting.lives(began, claimed["seconds_left"])
                 return cls(
-                    connection,
+                    lasting,
                     org,
                     claimed["namespace"],
                     UUID(claimed["lease_id"]),
@@ -95,7 +99,7 @@ class Task:
         """Merge what was told, None for nothing: then the rules judge. What became of it."""
         told = None if delta is None else Jsonb(wire_of(delta))
         try:
-            ended = await value_of(self.connection, _COMPLETE, self.org, self.lease_id, told)
+            ended = await self.connection.value(_COMPLETE, self.org, self.lease_id, told)
         except psycopg.Error as refusal:
             if refusal.sqlstate not in _REFUSED:
                 raise
@@ -105,17 +109,19 @@ class Task:
 
     async def fail(self, outcome: str, code: str, retry_seconds: int | None = None) -> None:
         """End the lease without a result: failed, waiting, refused or released."""
-        await value_of(
-            self.connection, _FAIL, self.org, self.lease_id, outcome, code, retry_seconds
-        )
+        await self.connection.value(_FAIL, self.org, self.lease_id, outcome, code, retry_seconds)
 
     async def used(self, model: str, calls: Sequence[Call]) -> None:
         """Record what calls of a model took."""
         if calls:
             told = Jsonb([asdict(call) for call in calls])
-            await value_of(
-                self.connection, _USED, self.org, self.namespace, self.lease_id, KIND, model, told
+            await self.connection.value(
+                _USED, self.org, self.namespace, self.lease_id, KIND, model, told
             )
+
+    async def close(self) -> None:
+        """Close what was opened in place of a lost connection."""
+        await self.connection.close()
 
 
 @dataclass(frozen=True)
@@ -140,6 +146,8 @@ class UserProfiles:
             about = {"kind": KIND, "sqlstate": sqlstate}
             log.error("an update failed", extra=about, exc_info=without_text(error))
             await task.fail("failed", "WORKER_ERROR")
+        finally:
+            await task.close()
         return True
 
     async def _learn(self, task: Task) -> None:
