@@ -87,8 +87,8 @@ select (select extversion from pg_catalog.pg_extension where extname = 'vector')
 """
 
 WORDS_LEAST = 64 * 2**20
-WORDS_OVER_ROWS = 2
-"""A larger index of words, by so many times than its rows, is one that nobody builds anew."""
+WORDS_TIMES = 2.0
+"""An index of words so many times larger than it may be is one that nobody builds anew."""
 
 
 @dataclass(frozen=True)
@@ -259,7 +259,7 @@ def check_words(conn: Connection) -> Finding:
     sizes = word_index.sizes(conn)
     if sizes is None:
         return Finding(check, "info", "unknown until the schema is there")
-    if sizes.index > WORDS_LEAST and sizes.index > WORDS_OVER_ROWS * sizes.rows:
+    if sizes.outgrown(WORDS_LEAST, WORDS_TIMES):
         hint = "`loom reindex` builds it anew, beside its use."
         return Finding(check, "warning", str(sizes), hint)
     return Finding(check, "ok", str(sizes))

@@ -30,18 +30,25 @@ class IndexBusyError(Exception):
     """Another session is at such an index; the text says so."""
 
 
+# Of the role or the database, and each would cut off a build that waits for a long transaction.
+_NO_TIMEOUTS = """
+select pg_catalog.set_config(name, '0', false) from pg_catalog.pg_settings
+where name in ('statement_timeout', 'lock_timeout', 'transaction_timeout')
+"""
+
+
 @contextmanager
 def alone(conn: Connection) -> Iterator[None]:
     """Hold the lock of builds. Tried, not waited for: a waiting statement is a transaction that the
     other build would wait for in turn. Raises ``IndexBusyError``."""
-    conn.execute("set statement_timeout = 0")
+    conn.execute(_NO_TIMEOUTS)
     row = conn.execute("select pg_try_advisory_lock(%s)", (LOCK,)).fetchone()
     if row is None or not row[0]:
         raise IndexBusyError("another session builds or drops such an index just now")
     try:
         yield
     finally:
-        if not conn.broken:
+        if not conn.closed:
             conn.execute("select pg_advisory_unlock(%s)", (LOCK,))
 
 

@@ -6,15 +6,17 @@ Each method is one statement on a connection in autocommit mode, logged in as ``
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 import msgspec
 
-from loom.embedding import Vector, vector_json
+from loom.embedding import PURPOSE, Vector, vector_json
 from loom.model_errors import Call
 from loom.worker.handlers import Connection
+from loom.worker.lasting_connection import LastingConnection
 from loom.worker.statements import value_of
 
 MOST_TEXTS: Final = 64
@@ -37,9 +39,10 @@ _FAIL: Final = b"select loom.embedding_fail(%s::jsonb)"
 
 @dataclass(frozen=True)
 class EmbeddingBatch:
-    """A lease. ``dimension`` is that of the model's vectors so far, None before the first ones."""
+    """A lease. ``dimension`` is that of the model's vectors so far, None before the first ones.
+    Whoever claimed it closes it when done; the connection that it came with stays open."""
 
-    connection: Connection
+    connection: LastingConnection
     org: str
     model: str
     lease_id: str
@@ -54,7 +57,7 @@ class EmbeddingBatch:
             if not places["orgs"]:
                 return None
             for place in places["orgs"]:
-                org = place["org"]
+                org, began = place["org"], time.monotonic()
                 claimed = await _told(
                     connection,
                     _CLAIM,
@@ -65,7 +68,9 @@ class EmbeddingBatch:
                 )
                 if claimed["items"]:
                     lease_id, dimension = claimed["lease_id"], claimed["dimension"]
-                    return cls(connection, org, model, lease_id, dimension, claimed["items"])
+                    lasting = LastingConnection(connection, PURPOSE)
+                    lasting.lives(began, LEASE_SECONDS)
+                    return cls(lasting, org, model, lease_id, dimension, claimed["items"])
             await asyncio.sleep(ROUND_SECONDS)
         return None
 
@@ -101,7 +106,13 @@ class EmbeddingBatch:
     ) -> Mapping[str, Any]:
         told = [asdict(call) for call in calls]
         ids = {"org": self.org, "model": self.model, "lease_id": self.lease_id}
-        return await _told(self.connection, statement, **ids, calls=told or None, **fields)
+        request = _text({**ids, "calls": told or None, **fields})
+        answer: Mapping[str, Any] | None = await self.connection.value(statement, request)
+        return answer or {}
+
+    async def close(self) -> None:
+        """Close what was opened in place of a lost connection."""
+        await self.connection.close()
 
 
 async def advance(connection: Connection) -> Sequence[Mapping[str, Any]]:
@@ -112,7 +123,10 @@ async def advance(connection: Connection) -> Sequence[Mapping[str, Any]]:
 
 
 async def _told(connection: Connection, statement: bytes, **request: Any) -> Mapping[str, Any]:
-    given = {name: value for name, value in request.items() if value is not None}
-    text = msgspec.json.encode(given).decode()
-    answer: Mapping[str, Any] | None = await value_of(connection, statement, text)
+    answer: Mapping[str, Any] | None = await value_of(connection, statement, _text(request))
     return answer or {}
+
+
+def _text(request: Mapping[str, Any]) -> str:
+    given = {name: value for name, value in request.items() if value is not None}
+    return msgspec.json.encode(given).decode()

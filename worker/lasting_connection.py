@@ -1,8 +1,9 @@
 """The connection of one piece of work, replaced when it is lost while the lease lives.
 
 What was read under a lease costs money to answer, so from then on a lost connection is no reason to
-give the answer up. A statement may then be sent again although it was done the first time: the
-database finds the lease ended, or the part of it, and does nothing.
+give the answer up. A statement may then be sent again although it was done the first time, where
+only the word of it was lost. One that ends the lease, or a part of it, does nothing then; calls of
+a model are recorded once more, which meets a day's cap too early, but never too late.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ FIRST_WAIT: Final = 0.1
 LONGEST_WAIT: Final = 5.0
 """Seconds between two tries to connect again: a server that restarts takes some."""
 
+SILENT_SECONDS: Final = 75.0
+"""A connection that says nothing for so long is lost: the server ends a statement after 60."""
+
 
 class LastingConnection:
     """Statements of one piece of work, at first by the connection it came with, which stays open.
@@ -45,14 +49,16 @@ class LastingConnection:
 
     async def value(self, statement: bytes, *parameters: object) -> Any:
         """The first value of the first row, None without one. Locks that are met and lost
-        connections are tried again, ``TRIES`` times in all. Raises what psycopg raises."""
+        connections are tried again, ``TRIES`` times in all. Raises what psycopg raises, and
+        ``TimeoutError`` for a connection that fell silent."""
         for tries_left in reversed(range(TRIES)):
             try:
-                row = await (await self._connection.execute(statement, parameters)).fetchone()
+                async with asyncio.timeout(self._patience()):
+                    row = await (await self._connection.execute(statement, parameters)).fetchone()
             except MET_LOCKS:
                 if not tries_left:
                     raise
-            except psycopg.OperationalError:
+            except (psycopg.OperationalError, TimeoutError):
                 if not (tries_left and self._connection.closed and self._seconds_left() > 0):
                     raise
                 await self._reconnect()
@@ -83,6 +89,10 @@ class LastingConnection:
                 return
             await asyncio.sleep(wait)
             wait = min(2 * wait, LONGEST_WAIT)
+
+    def _patience(self) -> float:
+        left = self._seconds_left()
+        return min(left, SILENT_SECONDS) if left > 0 else SILENT_SECONDS
 
     def _seconds_left(self) -> float:
         return self._lives_until - time.monotonic()

@@ -70,11 +70,7 @@ class Lease:
         return task
 
     async def used(self, purpose: str, model: str, calls: Sequence[Call]) -> None:
-        """Record what calls of a model took; before the lease ends, which knows for whom.
-
-        A connection that is lost between its commit and our learning of it has the calls recorded
-        twice: a day's cap may be met too early by them, but never too late.
-        """
+        """Record what calls of a model took; before the lease ends, which knows for whom."""
         told = [asdict(call) for call in calls]
         if told:
             await self.connection.value(

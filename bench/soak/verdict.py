@@ -36,6 +36,10 @@ KEPT: Final[Mapping[str, str]] = {
 }
 """Tables that grow with what is done, whoever is erased: judged by their bytes a row."""
 
+REBUILT: Final[Mapping[str, float]] = {"memory_text": 2.0}
+"""Tables of which an index grows until it is built anew, and how many times as large as the rows
+their indexes together may become by then."""
+
 
 class Judged(NamedTuple):
     """One bound: what it is about, what was found, what is allowed, and whether it holds."""
@@ -58,6 +62,7 @@ def verdict(
     return [
         *_memory(judged),
         *_bloat(judged),
+        *(_rebuilt(judged, name) for name in REBUILT if name in judged[0].tables),
         _oldest_due(judged),
         _pace(judged, pace),
         _failed(samples),
@@ -71,17 +76,6 @@ def growth(points: Sequence[tuple[float, float]]) -> float:
     and Sen), which a few odd values do not move, times the time between."""
     slopes = [(b[1] - a[1]) / (b[0] - a[0]) for a, b in combinations(points, 2) if b[0] > a[0]]
     return median(slopes) * (points[-1][0] - points[0][0]) if slopes else 0.0
-
-
-def rise(points: Sequence[tuple[float, float]]) -> float:
-    """How much the highest values rise over the time: twice as much as from its first half to its
-    second. Of what grows steadily that is its growth; what grows and is cut back, as an index that
-    is built anew now and then, rises only if it comes to more each time. Of each half the highest
-    tenth is left out: while an index is built there are two."""
-    middle = (points[0][0] + points[-1][0]) / 2
-    halves = [[value for at, value in points if (at > middle) is later] for later in (False, True)]
-    first, second = (quantiles(half, n=10, method="inclusive")[-1] for half in halves)
-    return 2 * (second - first)
 
 
 def _memory(samples: Sequence[Sample]) -> Iterator[Judged]:
@@ -109,13 +103,27 @@ def _bloat(samples: Sequence[Sample]) -> Iterator[Judged]:
             yield Judged(f"{sort}: {name}", told, _BLOAT_ALLOWED, share <= 1)
 
 
+def _rebuilt(samples: Sequence[Sample], name: str) -> Judged:
+    """Indexes of a table of which one is built anew now and then, over its rows. The highest tenth
+    is left out: while an index is built there are two."""
+    shares = [each.tables[name].index_bytes / each.tables[name].table_bytes for each in samples]
+    highest = quantiles(shares, n=10, method="inclusive")[-1]
+    return Judged(
+        f"bytes of indexes for each of rows: {name}",
+        f"{highest:.1f}",
+        f"at most {REBUILT[name]:g}",
+        highest <= REBUILT[name],
+    )
+
+
 def _grown(samples: Sequence[Sample], name: str) -> tuple[str, float, str]:
     """A table, its growth over what is allowed, and in words. The rows that came are allowed their
     bytes in what is kept; in all else the rows that are live do not grow in number."""
-    points = [(each.seconds, float(each.tables[name].bytes)) for each in samples]
+    of = "table_bytes" if name in REBUILT else "bytes"
+    points = [(each.seconds, float(getattr(each.tables[name], of))) for each in samples]
     rows = [(each.seconds, float(each.tables[name].live)) for each in samples]
     first = points[0][1]
-    grown = growth(points) if name in KEPT else rise(points)
+    grown = growth(points)
     by_rows = first * max(0.0, growth(rows)) / max(rows[0][1], 1.0) if name in KEPT else 0.0
     allowed = by_rows + max(BLOAT_BYTES, BLOAT_SHARE * first)
     told = f"{grown / 2**20:+.1f} MiB from {first / 2**20:.1f}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final
@@ -16,7 +17,11 @@ from loom.installation import Installation
 Say = Callable[[str], None]
 
 LOOK_SECONDS: Final = 60.0
-CANCEL_SECONDS: Final = 1.0
+LONGEST_WAIT: Final = 3600.0
+"""Between two looks, when one after the other fails: a build that is lost costs as much."""
+
+STOP_SECONDS: Final = 5.0
+"""How long a build is asked to end by whoever stops, who then leaves it to the server."""
 
 _AS_LAUNCHER: Final[dict[str, Any]] = {"application_name": "loom up", "connect_timeout": 10}
 
@@ -28,9 +33,8 @@ def reindex(installation: Installation, *, always: bool = False) -> int:
         if before is None:
             print("there is no schema yet; `loom migrate` makes it")
             return 1
-        built = word_index.renew(conn, always=always)
-        if built is not None:
-            print(f"index of words: {before}; built anew: {built}")
+        if word_index.renew(conn, always=always):
+            print(f"index of words: {before}; built anew: {word_index.sizes(conn)}")
         else:
             print(f"index of words: {before}; nothing to do")
     return 0
@@ -42,39 +46,66 @@ class Reindexer:
     def __init__(self, dsn: str, say: Say) -> None:
         self._dsn = dsn
         self._say = say
-        self._conn: psycopg.Connection[Any] | None = None
-        self._fresh_share = 0.0
-        self._stopping = False
 
     async def keep(self) -> None:
-        """Look every minute until cancelled; what fails is tried again at the next look."""
+        """Look every minute until cancelled, and less often while that fails."""
+        wait = LOOK_SECONDS
         while True:
-            await asyncio.sleep(LOOK_SECONDS)
-            looking = asyncio.create_task(asyncio.to_thread(self._look))
+            await asyncio.sleep(wait)
+            look = _Look(self._dsn)
             try:
-                await asyncio.shield(looking)
+                failure = await look.result()
             except asyncio.CancelledError:
-                await self._cut_off(looking)
+                await look.cut_off()
                 raise
+            if failure is None:
+                wait = LOOK_SECONDS
+            else:
+                wait = min(2 * wait, LONGEST_WAIT)
+                self._say(f"index of words: {failure}; looked at again in {wait:g} seconds")
 
-    def _look(self) -> None:
+
+class _Look:
+    """One look, in a thread of its own that nobody waits for at the end: a server that hangs must
+    not keep the launcher from stopping."""
+
+    def __init__(self, dsn: str) -> None:
+        self._dsn = dsn
+        self._conn: psycopg.Connection[Any] | None = None
+        self._loop = asyncio.get_running_loop()
+        self._failure: asyncio.Future[str | None] = self._loop.create_future()
+        threading.Thread(target=self._run, name="index of words", daemon=True).start()
+
+    async def result(self) -> str | None:
+        """Why it failed, None when it did not."""
+        return await asyncio.shield(self._failure)
+
+    async def cut_off(self) -> None:
+        """Cancel statement after statement, whichever it is at."""
+        deadline = self._loop.time() + STOP_SECONDS
+        while not self._failure.done() and self._loop.time() < deadline:
+            if self._conn is not None:
+                threading.Thread(target=self._cancel, args=(self._conn,), daemon=True).start()
+            await asyncio.wait({self._failure}, timeout=0.1)
+
+    def _run(self) -> None:
+        failure = None
         try:
             with psycopg.connect(self._dsn, autocommit=True, **_AS_LAUNCHER) as conn:
                 self._conn = conn
-                built = word_index.renew(conn, fresh_share=self._fresh_share)
-            if built is not None:
-                self._fresh_share = built.share
+                word_index.renew(conn)
         except IndexBusyError:
-            return  # another launcher's build is as good
-        except psycopg.OperationalError as failed:
-            if not self._stopping:
-                self._say(f"index of words: {type(failed).__name__}; looked at again in a minute")
+            pass  # another session's build is as good
+        except psycopg.Error as failed:
+            # Whatever it is, Loom runs without a new index.
+            failure = " ".join(filter(None, (type(failed).__name__, failed.sqlstate)))
+        with suppress(RuntimeError):  # the loop has ended: nobody asks any more
+            self._loop.call_soon_threadsafe(self._tell, failure)
 
-    async def _cut_off(self, looking: asyncio.Task[None]) -> None:
-        """Cancel statement after statement of the look, whichever it is at."""
-        self._stopping = True
-        while not looking.done():
-            if self._conn is not None:
-                with suppress(psycopg.Error):
-                    await asyncio.to_thread(self._conn.cancel_safe, timeout=CANCEL_SECONDS)
-            await asyncio.wait({looking}, timeout=0.1)
+    def _tell(self, failure: str | None) -> None:
+        if not self._failure.done():
+            self._failure.set_result(failure)
+
+    def _cancel(self, conn: psycopg.Connection[Any]) -> None:
+        with suppress(psycopg.Error):
+            conn.cancel_safe(timeout=STOP_SECONDS)

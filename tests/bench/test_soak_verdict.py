@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from bench.soak.samples import Memory, Sample, Table
-from bench.soak.verdict import growth, rise, verdict
+from bench.soak.verdict import growth, verdict
 
 PACE = 400.0
 MIB = 1 << 20
@@ -79,27 +79,38 @@ def test_a_table_that_grows_while_its_rows_do_not_is_named() -> None:
     assert broken(bloated) == ["bytes of tables and indexes: memory"]
 
 
-@pytest.mark.parametrize(("each_time", "found"), [(0, []), (1, ["memory"]), (-1, [])])
-def test_an_index_that_is_cut_back_now_and_then_is_named_if_it_comes_to_more_each_time(
-    each_time: int, found: list[str]
-) -> None:
-    sawtooth = [
+def with_words(mib_of_indexes: list[float], mib_of_rows: int = 2) -> list[Sample]:
+    return [
         replace(
             each,
             tables={
                 **each.tables,
-                "memory": Table(1000, 0, 8 * MIB + (n % 9 + n // 9 * each_time) * MIB, 0),
+                "memory_text": Table(1000, 0, mib_of_rows * MIB, int(mib * MIB)),
             },
         )
+        for each, mib in zip(RUN, mib_of_indexes, strict=True)
+    ]
+
+
+def test_an_index_that_is_built_anew_now_and_then_may_grow_until_then() -> None:
+    assert broken(with_words([n % 9 / 3 for n in range(60)])) == []
+
+
+def test_while_it_is_built_there_are_two() -> None:
+    assert broken(with_words([1.0] * 59 + [99.0])) == []
+
+
+def test_one_that_nobody_builds_anew_is_named() -> None:
+    words = "bytes of indexes for each of rows: memory_text"
+    assert broken(with_words([n / 10 for n in range(60)])) == [words]
+
+
+def test_the_rows_of_such_a_table_may_grow_no_more_than_others() -> None:
+    grown = [
+        replace(each, tables={**each.tables, "memory_text": Table(1000, 0, (8 + n) * MIB, 0)})
         for n, each in enumerate(RUN)
     ]
-    assert broken(sawtooth) == [f"bytes of tables and indexes: {name}" for name in found]
-
-
-def test_that_there_are_two_indexes_while_one_is_built_is_no_growth() -> None:
-    tables = {**RUN[-1].tables, "memory": Table(1000, 0, 99 * MIB, 0)}
-    built = [*RUN[:-1], replace(RUN[-1], tables=tables)]
-    assert broken(built) == []
+    assert broken(grown) == ["bytes of tables and indexes: memory_text"]
 
 
 def test_what_is_kept_on_purpose_may_grow_by_its_rows_and_by_no_more() -> None:
@@ -145,9 +156,3 @@ def test_failed_work_is_found() -> None:
 def test_growth_is_the_median_slope_times_the_time() -> None:
     assert growth([(0.0, 10.0), (1.0, 12.0), (2.0, 14.0), (3.0, 16.0)]) == 6.0
     assert growth([(0.0, 10.0)]) == 0.0
-
-
-def test_the_rise_of_what_grows_steadily_is_its_growth() -> None:
-    steady = [(float(at), 10.0 + 2 * at) for at in range(101)]
-    assert rise(steady) == pytest.approx(growth(steady), rel=0.05)
-    assert rise([(at, 10.0) for at, _ in steady]) == 0.0

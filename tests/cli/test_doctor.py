@@ -62,7 +62,7 @@ def test_an_index_of_words_that_are_mostly_gone_is_found(
         " to_tsvector('simple', string_agg(md5(n || ' ' || m), ' '))"
         " from generate_series(1, 100) n, generate_series(1, 100) m group by n"
     )
-    monkeypatch.setattr(doctor, "WORDS_OVER_ROWS", 0.5)
+    monkeypatch.setattr(doctor, "WORDS_TIMES", 0.5)
     finding = doctor.check_words(db)
     assert finding.level == "warning"
     assert "`loom reindex`" in finding.hint

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,8 @@ from generate_series(1, 300) n, generate_series(1, 100) m group by n
 """
 
 _VACUUM = "vacuum (index_cleanup on) loom.memory_text"
+
+FULL_NAME = f"loom.{word_index.NAME}"
 
 _INDEXES = """
 select c.relname, i.indisvalid from pg_index i join pg_class c on c.oid = i.indexrelid
@@ -108,15 +111,16 @@ def test_an_index_that_is_large_when_it_is_fresh_is_not_built_again_and_again(
     """As of texts that have no word in common."""
     conn = database.connect()
     conn.execute(_OUTGROWN)
-    built = word_index.renew(conn)
-    assert built is not None
-    assert built.outgrown()
-    assert word_index.renew(conn, fresh_share=built.share) is None
+    assert word_index.renew(conn) is True
+    built = sizes(conn)
+    assert built.share > 1.5
+    assert built.built_share == pytest.approx(built.share, abs=0.01)
+    assert word_index.renew(database.connect()) is False
     for other in range(4):  # the first words of others go where the pages have room
         conn.execute("delete from loom.memory_text")
         conn.execute(_VACUUM)
         conn.execute(_OUTGROWN.replace("md5(n", f"md5('{other}' || n"))
-    assert word_index.renew(conn, fresh_share=built.share) is not None
+    assert word_index.renew(conn) is True
 
 
 def test_without_a_schema_it_says_so(database: Database) -> None:
@@ -158,6 +162,36 @@ def test_what_a_build_that_was_cut_off_left_behind_is_dropped(database: Database
     assert left == [(word_index.NAME, True), (f"{word_index.NAME}_ccnew", False)]
     assert "built anew" in run(database).out
     assert conn.execute(_INDEXES).fetchall() == [(word_index.NAME, True)]
+
+
+def test_a_build_by_hand_is_left_alone(database: Database) -> None:
+    """While it is under way it leaves what looks like a left-over."""
+    conn = database.connect()
+    outgrow(conn)
+    by_hand = database.connect()
+    with ThreadPoolExecutor(1) as pool, held_up(database):
+        build = pool.submit(by_hand.execute, "reindex index concurrently " + FULL_NAME)
+        wait_until_blocked(conn, by_hand.info.backend_pid)
+        assert len(conn.execute(_INDEXES).fetchall()) == 2
+        done = run(database)
+        assert (done.code, "another session" in done.err) == (1, True), done
+        assert not build.done()
+    build.result(10)
+    assert conn.execute(_INDEXES).fetchall() == [(word_index.NAME, True)]
+
+
+def test_time_outs_of_the_login_do_not_cut_a_build_off(database: Database) -> None:
+    conn = database.connect()
+    outgrow(conn)
+    timeouts = ["statement_timeout", "lock_timeout"]
+    if conn.info.server_version >= 170000:
+        timeouts.append("transaction_timeout")
+    options = " ".join(f"-c {name}=300ms" for name in timeouts)
+    options = " ".join(f"-c {name}=300ms" for name in timeouts)
+    with psycopg.connect(database.dsn(), options=options, autocommit=True) as impatient:
+        assert word_index.renew(impatient) is True
+        for name in timeouts:
+            assert impatient.execute("select current_setting(%s)", (name,)).fetchone() == ("0",)
 
 
 def test_o72_a_second_build_does_not_wait_for_the_first(database: Database) -> None:
@@ -221,6 +255,49 @@ def test_who_stops_does_not_wait_for_a_build(database: Database) -> None:
 
 
 @pytest.mark.usefixtures("at_once")
+def test_who_stops_leaves_a_server_that_hangs_to_itself(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command, "STOP_SECONDS", 0.2)
+    conn = database.connect()
+    outgrow(conn)
+    hangs = threading.Event()
+
+    def until(_: list[str]) -> None:
+        wait_until(hangs.is_set, "it hangs")
+
+    ends = threading.Event()
+
+    def hang(_: Connection) -> None:
+        hangs.set()
+        ends.wait(30)
+
+    monkeypatch.setattr(word_index, "renew", hang)
+    assert kept(database.dsn(), until) == []
+    assert not ends.is_set()
+    ends.set()
+
+
+@pytest.mark.usefixtures("at_once")
+@pytest.mark.parametrize(
+    "failure", [psycopg.errors.TransactionTimeout, psycopg.errors.ReadOnlySqlTransaction]
+)
+def test_whatever_fails_is_told_of_and_tried_again(
+    database: Database, monkeypatch: pytest.MonkeyPatch, failure: type[psycopg.Error]
+) -> None:
+    def fail(_: Connection) -> None:
+        raise failure
+
+    monkeypatch.setattr(word_index, "renew", fail)
+    said = kept(
+        database.dsn(), lambda said: wait_until(lambda: len(said) > 2, "it is tried three times")
+    )
+    waits = [float(each.split(" in ")[1].split()[0]) for each in said]
+    assert failure.__name__ in said[0]
+    assert waits[:3] == [0.02, 0.04, 0.08]
+
+
+@pytest.mark.usefixtures("at_once")
 def test_a_database_that_is_away_is_told_of_and_asked_again() -> None:
     dsn = "host=127.0.0.1 port=1 dbname=x user=y"
     said = kept(dsn, lambda said: wait_until(lambda: len(said) > 1, "it is asked twice"))
@@ -247,7 +324,7 @@ def test_another_sessions_build_is_as_good(database: Database) -> None:
 @pytest.mark.usefixtures("at_once")
 def test_loom_up_looks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, database: Database) -> None:
     looked = threading.Event()
-    monkeypatch.setattr(word_index, "renew", lambda conn, **_: looked.set())
+    monkeypatch.setattr(word_index, "renew", lambda conn: looked.set())
     settings = Settings.from_environment(
         {"LOOM_DATABASE_URL": database.dsn(), "LOOM_PORT": str(free_port())}
     )

@@ -44,6 +44,7 @@ from tests.worker.embeddings import (
     model_calls,
     progress,
 )
+from tests.worker.lost_connections import cut
 from tests.worker.test_housekeeping import until
 from tests.worker.test_worker import LONG, login
 
@@ -109,6 +110,15 @@ def test_of_a_batch_what_changed_while_the_model_worked_is_not_kept(site: Site) 
     assert site.embedded() == ["a", "b", "d"]
     row = site.conn.execute("select count(*) from loom.embedding").fetchone()
     assert row == (3,)
+
+
+def test_vectors_outlive_the_connection_that_is_lost_meanwhile(site: Site) -> None:
+    site.tell("likes", "tea")
+    with ModelEndpoint(answer=meanwhile(lambda: cut(site.conn))) as endpoint:
+        assert site.work(endpoint) == 1
+    assert endpoint.calls == 1
+    assert site.embedded() == ["likes"]
+    assert [call[:2] for call in site.calls()] == [(KIND, "OK")]
 
 
 def test_o69_nothing_of_an_erased_user_comes_back(site: Site) -> None:

@@ -73,6 +73,8 @@ class Embeddings:
             log.error("embedding failed", extra=about, exc_info=without_text(error))
             self._failed(None)
             await batch.fail(Failed.outcome, "WORKER_ERROR")
+        finally:
+            await batch.close()
         return True
 
     async def _claim(self, connection: Connection) -> EmbeddingBatch | None:
