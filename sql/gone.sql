@@ -4,3 +4,5 @@ drop function if exists loom._admit(text, jsonb);
 drop function if exists loom._reach(loom.caller, loom.operation, jsonb, jsonb);
 drop function if exists loom._user_lock(text, bigint);
 drop function if exists loom._text_changed(loom.memory[]);
+drop function if exists loom._pack_answer(text[], integer, jsonb[], bigint, integer, jsonb, text);
+drop function if exists loom._pack_frame(text, text);

@@ -12,34 +12,47 @@ declare
   v_found loom.pack_offer[];
   v_room bigint := 4 * v_plan.token_budget;
   v_name text;
+  v_offer loom.pack_offer;
   v_section loom.pack_section;
-  v_bodies text[] := '{}';
-  v_stable integer := 0;
   v_parts jsonb[] := '{}';
+  v_text text;
+  v_stable text;
+  v_stable_quarters bigint;
 begin
   if v_plan.names && '{memories,decisions}' then
     v_asked := loom._search_asked(v_caller, v_plan.query, v_embedding);
     v_found := loom._pack_found(v_caller, v_asked, v_plan.format);
   end if;
   foreach v_name in array v_plan.names loop
-    v_section := loom._pack_fitted(v_name, case v_name
-        when 'working_memory' then loom._pack_working_memory(v_caller, v_plan)
-        when 'profile' then loom._pack_profile(v_caller, v_plan)
-        when 'user_profile' then loom._pack_user_profile(v_caller, v_plan)
-        when 'looms' then loom._pack_looms(v_caller, v_plan)
-        when 'memories' then v_found[1]
-        when 'decisions' then v_found[2]
-      end, v_plan.format, least(4 * (v_plan.section_token_budgets -> v_name)::bigint, v_room));
+    v_offer := case v_name
+      when 'working_memory' then loom._pack_working_memory(v_caller, v_plan)
+      when 'profile' then loom._pack_profile(v_caller, v_plan)
+      when 'user_profile' then loom._pack_user_profile(v_caller, v_plan)
+      when 'looms' then loom._pack_looms(v_caller, v_plan)
+      when 'memories' then v_found[1]
+      when 'decisions' then v_found[2]
+    end;
+    v_section.body := loom._pack_framed(v_name, v_offer.bodies, v_plan.format);
+    v_section.quarters := loom._token_quarters(v_section.body);
+    if v_section.quarters > least(4 * (v_plan.section_token_budgets -> v_name)::bigint, v_room) then
+      v_section := loom._pack_fitted(v_name, v_offer, v_plan.format,
+        least(4 * (v_plan.section_token_budgets -> v_name)::bigint, v_room));
+    else
+      v_section.part := loom._pack_part(v_name, v_section.body, v_section.quarters, v_offer.items, '{}');
+    end if;
     v_parts := v_parts || v_section.part;
     if v_section.body <> '' then
       v_room := v_room - v_section.quarters - 2;  -- and the empty line behind it
-      v_bodies := v_bodies || v_section.body;
-      v_stable := v_stable + (not loom._pack_depends_on_query(v_name))::integer;
+      v_text := coalesce(v_text || E'\n\n', '') || v_section.body;
+      if not loom._pack_depends_on_query(v_name) then
+        v_stable := v_text;
+        v_stable_quarters := 4 * v_plan.token_budget - v_room - 2;
+      end if;
     end if;
   end loop;
   -- What was taken less the empty line behind the last section, rounded up to a token.
-  return loom._pack_answer(v_bodies, v_stable, v_parts, (4 * v_plan.token_budget - v_room - 2 + 3) / 4,
-    v_plan.token_budget, v_asked.legs, v_if_none_match);
+  return loom._pack_answer(coalesce(v_text, ''), coalesce(v_stable, ''), coalesce(v_stable_quarters, 0), v_parts,
+    (4 * v_plan.token_budget - v_room - 2 + 3) / 4, v_plan.token_budget, v_asked.legs, v_if_none_match);
 end
 $$;
 comment on function loom.context_pack(jsonb) is

@@ -4,11 +4,15 @@ as $$
 declare
   v_offer loom.pack_offer;
 begin
-  select array_agg(loom._row_rendered(section, p_caller.agent, p_plan.format, 'section')),
-    array_agg(jsonb_build_object('label', memory_key, 'agent', agent, 'user_id', user_id, 'session_id', session_id,
-      'content_sha256', content_sha256))
-  into v_offer
-  from loom._sections(p_caller, p_plan.labels, false) as section;
+  if p_caller.users is null then
+    select array_agg(loom._row_rendered(section, p_caller.agent, p_plan.format, 'section')),
+      array_agg(loom._section_told(section))
+    into v_offer from loom._sections(p_caller, p_plan.labels, false) as section;
+  else
+    select array_agg(loom._row_rendered(section, p_caller.agent, p_plan.format, 'section')),
+      array_agg(loom._section_told(section))
+    into v_offer from loom._sections_of_user(p_caller, p_plan.labels, false) as section;
+  end if;
   return v_offer;
 end
 $$;

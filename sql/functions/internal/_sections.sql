@@ -16,21 +16,7 @@ begin
     limit 1000;
     return;
   end if;
-  -- User after user: a list of users is no condition of an index in a plan for all callers.
-  return query select mine.* from unnest(p_caller.users) as reach (who)
-  cross join lateral (
-    select * from loom.memory as section
-    where org = p_caller.org and namespace = p_caller.namespace and user_id = reach.who
-      and memory_type = 'profile'
-      and (p_caller.sessions is null or session_id = any (p_caller.sessions))
-      and (p_caller.bound_session is null or not loom._is_built(memory_type, memory_key, agent, session_id))
-      and (p_labels is null or memory_key = any (p_labels))
-      and (not p_own_agent or agent = p_caller.agent)
-      and deleted_at is null and redacted_at is null and (expires_at is null or expires_at > p_caller.called_at)
-    offset 0
-  ) as mine
-  order by array_position(p_labels, mine.memory_key), mine.memory_key, mine.agent, mine.user_id, mine.session_id
-  limit 1000;
+  return query select * from loom._sections_of_user(p_caller, p_labels, p_own_agent);
 end
 $$;
 comment on function loom._sections(loom.caller, text[], boolean) is

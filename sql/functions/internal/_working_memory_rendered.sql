@@ -16,8 +16,9 @@ begin
       filter (where place > p_limit and place <= p_limit + 100), '[]'),
     count(*) filter (where place > p_limit)
   into v_rendered.body, v_rendered.parts, v_rendered.omitted, v_rendered.omitted_count
-  from loom._blocks_in_reach(p_caller, p_keys, p_layered)
-    with ordinality as placed (block_key, content, layer, content_sha256, fill_ratio, place);
+  from (
+    select block.*, row_number() over () as place from loom._blocks_in_reach(p_caller, p_keys, p_layered) as block
+  ) as placed;
   return v_rendered;
 end
 $$;

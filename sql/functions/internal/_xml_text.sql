@@ -3,9 +3,8 @@ language sql immutable parallel safe
 as $$
   -- XML 1.0 has no way to write these characters. A parser would read a bare carriage return as a newline.
   select replace(replace(replace(replace(
-    case when p_text ~ E'[\u0001-\u0008\u000B\u000C\u000E-\u001F\uFFFE\uFFFF]' collate "C" then
-      regexp_replace(p_text, E'[\u0001-\u0008\u000B\u000C\u000E-\u001F\uFFFE\uFFFF]' collate "C", E'\uFFFD', 'g')
-    else p_text end, '&', '&amp;'), '<', '&lt;'), '>', '&gt;'), E'\r', '&#13;')
+    regexp_replace(p_text, E'[\u0001-\u0008\u000B\u000C\u000E-\u001F\uFFFE\uFFFF]' collate "C", E'\uFFFD', 'g'),
+    '&', '&amp;'), '<', '&lt;'), '>', '&gt;'), E'\r', '&#13;')
 $$;
 comment on function loom._xml_text(text) is
   'A text escaped for XML 1.0 content; characters that XML cannot carry become U+FFFD.';
