@@ -15,9 +15,12 @@ declare
   v_offer loom.pack_offer;
   v_section loom.pack_section;
   v_parts jsonb[] := '{}';
-  v_text text;
-  v_stable text;
-  v_stable_quarters bigint;
+  v_text text := '';
+  v_stable text := '';
+  v_stable_quarters bigint := 0;
+  v_stable_chars bigint;
+  v_hash text;
+  v_unchanged boolean;
 begin
   if v_plan.names && '{memories,decisions}' then
     v_asked := loom._search_asked(v_caller, v_plan.query, v_embedding);
@@ -43,16 +46,23 @@ begin
     v_parts := v_parts || v_section.part;
     if v_section.body <> '' then
       v_room := v_room - v_section.quarters - 2;  -- and the empty line behind it
-      v_text := coalesce(v_text || E'\n\n', '') || v_section.body;
+      v_text := case v_text when '' then '' else v_text || E'\n\n' end || v_section.body;
       if not loom._pack_depends_on_query(v_name) then
         v_stable := v_text;
         v_stable_quarters := 4 * v_plan.token_budget - v_room - 2;
       end if;
     end if;
   end loop;
+  v_stable_chars := 2 * octet_length(v_stable) - v_stable_quarters;
+  v_hash := loom._text_sha256(v_stable);
+  v_unchanged := coalesce(v_hash = v_if_none_match, false);
+  if v_unchanged then
+    v_text := substr(v_text, v_stable_chars::integer + 1);
+    v_parts := loom._pack_unstable(v_parts);
+  end if;
   -- What was taken less the empty line behind the last section, rounded up to a token.
-  return loom._pack_answer(coalesce(v_text, ''), coalesce(v_stable, ''), coalesce(v_stable_quarters, 0), v_parts,
-    (4 * v_plan.token_budget - v_room - 2 + 3) / 4, v_plan.token_budget, v_asked.legs, v_if_none_match);
+  return loom._pack_answer(v_text, v_parts, v_stable_chars, v_hash, v_unchanged,
+    (4 * v_plan.token_budget - v_room - 2 + 3) / 4, v_plan.token_budget, v_asked.legs);
 end
 $$;
 comment on function loom.context_pack(jsonb) is

@@ -8,11 +8,19 @@ begin
     select array_agg(loom._row_rendered(section, p_caller.agent, p_plan.format, 'section')),
       array_agg(loom._section_told(section))
     into v_offer from loom._sections(p_caller, p_plan.labels, false) as section;
-  else
-    select array_agg(loom._row_rendered(section, p_caller.agent, p_plan.format, 'section')),
-      array_agg(loom._section_told(section))
-    into v_offer from loom._sections_of_user(p_caller, p_plan.labels, false) as section;
+    return v_offer;
   end if;
+  -- As loom._sections, which most packs cannot afford: it hands on whole rows, where two of their columns matter.
+  select array_agg(body), array_agg(item) into v_offer
+  from (
+    select loom._row_rendered(section, p_caller.agent, p_plan.format, 'section') as body,
+      loom._section_told(section) as item
+    from loom.memory as section
+    where org = p_caller.org and namespace = p_caller.namespace and user_id in (p_caller.user_id, '-')
+      and memory_type = 'profile' and loom._section_in_reach(section, p_caller, p_plan.labels, false)
+    order by array_position(p_plan.labels, memory_key), memory_key, agent, user_id, session_id
+    limit 1000
+  ) as told;
   return v_offer;
 end
 $$;

@@ -3,8 +3,11 @@ returns text
 language sql stable
 as $$
   select case p_format
-    when 'xml' then concat('<', p_element, loom._row_attributes(p_element, p_row.memory_key,
-        case when p_row.agent <> p_agent then p_row.agent end, nullif(p_row.user_id, '-'), nullif(p_row.session_id, '-')),
+    when 'xml' then concat('<', p_element, case p_element when 'section' then ' label="' else ' key="' end,
+      loom._xml_attribute(p_row.memory_key), '"',
+      case when p_row.agent <> p_agent then ' agent="' || loom._xml_attribute(p_row.agent) || '"' end,
+      case when p_row.user_id <> '-' then ' user="' || loom._xml_attribute(p_row.user_id) || '"' end,
+      case when p_row.session_id <> '-' then ' session="' || loom._xml_attribute(p_row.session_id) || '"' end,
       '>', loom._xml_text(loom._row_text(p_row.value)), '</', p_element, '>')
     else loom._row_in_markdown(p_row.memory_key, case when p_row.agent <> p_agent then p_row.agent end,
       nullif(p_row.user_id, '-'), nullif(p_row.session_id, '-'), loom._row_text(p_row.value))

@@ -2,17 +2,19 @@ create or replace function loom._user_profile_rendered(p_caller loom.caller, p_f
 language plpgsql volatile
 as $$
 declare
-  v_row loom.user_profile;
+  v_profile jsonb;
 begin
   -- As user_profile.render refuses it: what all sessions told is not for a token of one.
   if p_caller.user_id is null or p_caller.user_id = '-' or p_caller.bound_session is not null then
     return '';
   end if;
-  v_row := loom._user_profile_find(p_caller, row('', '', '', '')::loom.profile_scope);
-  if v_row.profile is null then
+  select profile into v_profile from loom.user_profile
+  where org = p_caller.org and user_id = p_caller.user_id and namespace = p_caller.namespace
+    and scope_tenant = '' and scope_user = '' and scope_thread = '' and scope_kind = '';
+  if v_profile is null then
     return '';
   end if;
-  return loom._user_profile_body(v_row.profile, p_format, p_language);
+  return loom._user_profile_body(v_profile, p_format, p_language);
 end
 $$;
 comment on function loom._user_profile_rendered(loom.caller, text, text) is
