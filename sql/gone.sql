@@ -6,3 +6,4 @@ drop function if exists loom._user_lock(text, bigint);
 drop function if exists loom._text_changed(loom.memory[]);
 drop function if exists loom._pack_answer(text[], integer, jsonb[], bigint, integer, jsonb, text);
 drop function if exists loom._pack_frame(text, text);
+drop function if exists loom._identifier_refused(jsonb, text, integer);

@@ -222,7 +222,7 @@ grant execute on function loom._embedding_models(), loom._embedding_due_count(te
   loom._ts(timestamptz), loom._check_fields(jsonb, text[]), loom._text(jsonb, text, boolean),
   loom._integer(jsonb, text, bigint, bigint), loom._required_identifier(jsonb, text), loom._identifier(jsonb, text, integer),
   loom._fields_refused(jsonb, text[]), loom._text_refused(jsonb, text), loom._integer_given(jsonb, text, bigint, bigint),
-  loom._identifier_refused(jsonb, text, integer),
+  loom._identifier_given(jsonb, text, integer),
   loom._audit(text, text, timestamptz, text, jsonb) to loom_scheduler;
 grant insert on loom.audit to loom_scheduler;
 grant execute on function loom._embedding_metrics(integer, timestamptz), loom._work_ended(text, timestamptz)

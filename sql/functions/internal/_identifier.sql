@@ -3,10 +3,10 @@ returns text
 language sql immutable parallel safe
 as $$
   select case
+    -- What has so few bytes has so few characters.
     when jsonb_typeof(p_request -> p_field) = 'string'
-      and char_length(p_request ->> p_field) between 1 and p_most
-      and (p_most < 200 or octet_length(p_request ->> p_field) <= 256) then p_request ->> p_field
-    when jsonb_typeof(p_request -> p_field) <> 'null' then loom._identifier_refused(p_request, p_field, p_most)
+      and octet_length(nullif(p_request ->> p_field, '')) <= p_most then p_request ->> p_field
+    when jsonb_typeof(p_request -> p_field) <> 'null' then loom._identifier_given(p_request, p_field, p_most)
   end
 $$;
 comment on function loom._identifier(jsonb, text, integer) is

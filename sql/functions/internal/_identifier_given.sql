@@ -1,4 +1,4 @@
-create or replace function loom._identifier_refused(p_request jsonb, p_field text, p_most integer)
+create or replace function loom._identifier_given(p_request jsonb, p_field text, p_most integer)
 returns text
 language plpgsql immutable parallel safe
 as $$
@@ -6,6 +6,9 @@ declare
   v_text text := loom._text(p_request, p_field);
   v_length integer := char_length(v_text);
 begin
+  if v_length between 1 and p_most and (p_most < 200 or octet_length(v_text) <= 256) then
+    return v_text;
+  end if;
   raise exception using errcode = 'LM406', message = 'A part of the request is over its limit.',
     detail = case when v_length between 1 and p_most
       then jsonb_build_object('what', p_field, 'limit', 256, 'value', octet_length(v_text), 'unit', 'bytes')
@@ -14,5 +17,5 @@ begin
     hint = 'Identifiers and keys have at least one character, and at most the named limit.';
 end
 $$;
-comment on function loom._identifier_refused(jsonb, text, integer) is
-  'The refusal of an id or key that is no string (LM001) or outside its limits (LM406).';
+comment on function loom._identifier_given(jsonb, text, integer) is
+  'An id or key of a request that is longer in bytes than it may be in characters, or is none. LM001 for no string, LM406 outside its limits.';
