@@ -146,6 +146,7 @@ CASES: list[tuple[str, Answer, int]] = [
     ("profile.render", {"labels": ["label1", "shared1"]}, 2 * OWN),
     ("profile.render", {"read_scope": "own_session"}, 2 * OWN),
     ("profile.render", {"scope": "this_agent"}, 2 * OWN),
+    ("context.pack", {}, 2 * OWN + 2),
     ("profile.list", {"limit": 3}, 30),
     ("profile.activity", {"lookback_days": 1}, 1 + MANY // 30),
     (

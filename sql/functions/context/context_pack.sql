@@ -17,8 +17,7 @@ declare
   v_parts jsonb[] := '{}';
   v_text text := '';
   v_stable text := '';
-  v_stable_quarters bigint := 0;
-  v_stable_chars bigint;
+  v_stable_chars bigint := 0;
   v_hash text;
   v_unchanged boolean;
 begin
@@ -49,11 +48,11 @@ begin
       v_text := case v_text when '' then '' else v_text || E'\n\n' end || v_section.body;
       if not loom._pack_depends_on_query(v_name) then
         v_stable := v_text;
-        v_stable_quarters := 4 * v_plan.token_budget - v_room - 2;
+        -- From what was taken so far: to count them would go through the text once more.
+        v_stable_chars := 2 * octet_length(v_text) - (4 * v_plan.token_budget - v_room - 2);
       end if;
     end if;
   end loop;
-  v_stable_chars := 2 * octet_length(v_stable) - v_stable_quarters;
   v_hash := loom._text_sha256(v_stable);
   v_unchanged := coalesce(v_hash = v_if_none_match, false);
   if v_unchanged then

@@ -11,11 +11,15 @@ begin
     limit 1000;
     return;
   end if;
-  -- The users in reach one by one: an array of them is no condition of an index in a plan for all callers.
-  return query select section.* from loom.memory as section
-  where org = p_caller.org and namespace = p_caller.namespace and user_id in (p_caller.user_id, '-')
-    and memory_type = 'profile' and loom._section_in_reach(section, p_caller, p_labels, p_own_agent)
-  order by array_position(p_labels, memory_key), memory_key, agent, user_id, session_id
+  -- User after user: a list of users is no condition of an index in a plan for all callers.
+  return query select mine.* from unnest(p_caller.users) as reach (who)
+  cross join lateral (
+    select section.* from loom.memory as section
+    where org = p_caller.org and namespace = p_caller.namespace and user_id = reach.who
+      and memory_type = 'profile' and loom._section_in_reach(section, p_caller, p_labels, p_own_agent)
+    offset 0
+  ) as mine
+  order by array_position(p_labels, mine.memory_key), mine.memory_key, mine.agent, mine.user_id, mine.session_id
   limit 1000;
 end
 $$;
