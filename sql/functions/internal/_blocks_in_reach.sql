@@ -21,7 +21,7 @@ as $$
       and deleted_at is null and (p_keys is null or block_key = any (p_keys))
     order by block_key, distance
   ) as near
-  order by array_position(p_keys, near.block_key), near.distance, near.block_key
+  order by case when p_keys is not null then array_position(p_keys, near.block_key) end, near.distance, near.block_key
 $$;
 comment on function loom._blocks_in_reach(loom.caller, text[], boolean) is
   'The live blocks of the exact scope, or of all layers around it, in the order they render. Each key once, the narrowest layer winning; named keys in their order, else by layer, then key in byte order.';

@@ -9,8 +9,7 @@ as $$
       case when p_row.user_id <> '-' then ' user="' || loom._xml_attribute(p_row.user_id) || '"' end,
       case when p_row.session_id <> '-' then ' session="' || loom._xml_attribute(p_row.session_id) || '"' end,
       '>', loom._xml_text(loom._row_text(p_row.value)), '</', p_element, '>')
-    else loom._row_in_markdown(p_row.memory_key, case when p_row.agent <> p_agent then p_row.agent end,
-      nullif(p_row.user_id, '-'), nullif(p_row.session_id, '-'), loom._row_text(p_row.value))
+    else loom._row_in_markdown(p_row.memory_key, p_row.agent, p_row.user_id, p_row.session_id, p_row.value, p_agent)
   end
 $$;
 comment on function loom._row_rendered(loom.memory, text, text, text) is
