@@ -36,7 +36,7 @@ from tests.model_endpoint import (
 from tests.races import wait_until
 from tests.sql.loom_doors import PLACE, RUN, looms, make
 from tests.worker.looms import QUIET, Loft, add_, operations, retire, revise, told
-from tests.worker.lost_connections import cut
+from tests.worker.lost_connections import cut, lost_after
 from tests.worker.test_worker import login
 
 NOTHING = operations()
@@ -744,22 +744,9 @@ def test_a_connection_lost_after_the_commit_weaves_nothing_twice(
 ) -> None:
     loft.turn()
     loft.night()
-    execute = psycopg.AsyncConnection.execute
-    sent = 0
-
-    async def unheard(self: Any, statement: Any, *arguments: Any) -> Any:
-        nonlocal sent
-        cursor = await execute(self, statement, *arguments)
-        if b"weaving_apply" in statement:
-            sent += 1
-            if sent == 1:
-                cut(loft.conn)
-                await execute(self, b"select 'never sent'")
-        return cursor
-
-    monkeypatch.setattr(psycopg.AsyncConnection, "execute", unheard)
+    sent = lost_after(monkeypatch, loft.conn, b"weaving_apply")
     assert loft.weave(operations(add_("once"))) == 1
-    assert sent == 2
+    assert len(sent) == 2
     assert loft.texts() == ["once"]
     assert (loft.last["state"], loft.last["added"]) == ("done", 1)
 

@@ -23,7 +23,7 @@ from tests.model_endpoint import ModelEndpoint, Request, Step, by_the_facts, han
 from tests.sql.erasure.rows_of import erase, rows_of
 from tests.sql.facts import fact
 from tests.sql.structured_profile.building import NAME, build_row, served, set_schema
-from tests.worker.lost_connections import cut
+from tests.worker.lost_connections import cut, lost_after
 from tests.worker.profiles import KEY, MODEL, NULLS, PROPERTIES, Site, leases, meanwhile, worker
 from tests.worker.test_housekeeping import until
 from tests.worker.test_worker import login
@@ -251,23 +251,10 @@ def test_a_connection_lost_after_the_commit_writes_nothing_twice(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site.tell("name", "Ada")
-    execute = psycopg.AsyncConnection.execute
-    completions = 0
-
-    async def unheard(self: Any, statement: Any, *arguments: Any) -> Any:
-        nonlocal completions
-        cursor = await execute(self, statement, *arguments)
-        if b"work_complete" in statement:
-            completions += 1
-            if completions == 1:
-                cut(site.conn)
-                await execute(self, b"select 'never sent'")
-        return cursor
-
-    monkeypatch.setattr(psycopg.AsyncConnection, "execute", unheard)
+    sent = lost_after(monkeypatch, site.conn, b"work_complete")
     with ModelEndpoint(answer=by_the_facts) as endpoint:
         assert site.work(endpoint) == 1
-    assert (completions, endpoint.calls) == (2, 1)
+    assert (len(sent), endpoint.calls) == (2, 1)
     answer = served(site.conn)
     assert (answer["status"], answer["profile"]["name"], answer["version"]) == ("ready", "Ada", 1)
     assert site.explained()["attempts"] == 0
