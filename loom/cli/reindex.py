@@ -83,9 +83,11 @@ class _Look:
     async def cut_off(self) -> None:
         """Cancel statement after statement, whichever it is at."""
         deadline = self._loop.time() + STOP_SECONDS
+        asking: threading.Thread | None = None
         while not self._failure.done() and self._loop.time() < deadline:
-            if self._conn is not None:
-                threading.Thread(target=self._cancel, args=(self._conn,), daemon=True).start()
+            if self._conn is not None and not (asking and asking.is_alive()):
+                asking = threading.Thread(target=self._cancel, args=(self._conn,), daemon=True)
+                asking.start()
             await asyncio.wait({self._failure}, timeout=0.1)
 
     def _run(self) -> None:
