@@ -147,8 +147,9 @@ class Worker:
                 await self._runner.rested()
         except TimeoutError:
             return  # all are busy, and look again when they are done
-        await listener.set_bell(True)
         try:
+            # Cut off by a stop it may have been armed all the same.
+            await listener.set_bell(True)
             self._runner.wake()
             await listener.wait(self._poll_seconds)
         finally:

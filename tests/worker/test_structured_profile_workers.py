@@ -142,6 +142,26 @@ def test_a_write_that_makes_work_due_rings_for_a_worker_that_sleeps(site: Site) 
     assert endpoint.calls == 3
 
 
+def test_a_worker_that_is_stopped_while_it_arms_the_bell_disarms_it(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_bell = Listener.set_bell
+
+    async def unheard(self: Listener, wanted: bool) -> None:
+        await set_bell(self, wanted)
+        if wanted:
+            await asyncio.Event().wait()
+
+    monkeypatch.setattr(Listener, "set_bell", unheard)
+    with ModelEndpoint(answer=by_the_facts) as endpoint:
+
+        async def test(_own: Worker) -> None:
+            await until(lambda: armed(site))
+
+        run(site, endpoint, test)
+    assert not armed(site)
+
+
 def test_o46_without_any_notification_the_poll_finds_what_falls_due(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
