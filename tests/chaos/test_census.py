@@ -246,6 +246,10 @@ SPOILT: dict[str, tuple[str, Spoil]] = {
         run("update loom.build set lease_id = gen_random_uuid(), leased_until = now()"),
     ),
     "a build that is due": ("leases_left", run("update loom.build set due_at = now()")),
+    "a build that waits": (
+        "leases_left",
+        run("update loom.build set listed_at = now(), due_at = now() + interval '1 hour'"),
+    ),
     "a loom's lease": (
         "leases_left",
         run("update loom.loom set lease_id = gen_random_uuid(), leased_until = now()"),
