@@ -20,8 +20,6 @@ from loom.index_builds import IndexBusyError
 
 Connection = psycopg.Connection[Any]
 
-NAME: Final = "memory_text_words_idx"
-
 LEAST_BYTES: Final = 2**20
 """A smaller one is left as it is, whatever is in it."""
 
