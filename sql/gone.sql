@@ -7,3 +7,4 @@ drop function if exists loom._text_changed(loom.memory[]);
 drop function if exists loom._pack_answer(text[], integer, jsonb[], bigint, integer, jsonb, text);
 drop function if exists loom._pack_frame(text, text);
 drop function if exists loom._identifier_refused(jsonb, text, integer);
+drop function if exists loom._working_memory_layers(loom.caller, boolean);

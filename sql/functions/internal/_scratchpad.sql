@@ -10,7 +10,7 @@ begin
       'content_sha256', content_sha256) order by distance, block_key)
     from (
       select distinct on (block.block_key) block.block_key, layer.name as layer, layer.distance, content, content_sha256
-      from unnest(loom._working_memory_layers(p_caller, true)) as layer
+      from unnest(loom._working_memory_layers(p_caller)) as layer
       join loom.working_memory as block
         on block.org = p_caller.org and block.namespace = p_caller.namespace
         and block.agent = layer.agent and block.user_id = layer.user_id
